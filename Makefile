@@ -1,0 +1,42 @@
+# Two commands need nothing else: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+QUICK ?=
+# Data sets of the paper, when they lie beside the project; tests that need them skip otherwise.
+ifneq ($(wildcard ../shared/data),)
+export CLOAKGP_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test bench experiments format clean
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "cloakgp needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11 <target>"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,parquet]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/cloakgp demo
+
+test: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/designs.py
+
+experiments: $(STAMP)
+	$(BIN)/python experiments/kung.py
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

