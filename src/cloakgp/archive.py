@@ -89,8 +89,8 @@ def write_archive(
     int32 or bool, and finite. A process that is killed while it writes leaves a file
     `.cloakgp-*.tmp` in the folder, which may be deleted.
     """
-    chunks = _zip_chunks(_entries(manifest, arrays))
-    _replace_file(Path(path), chunks)
+    _check_writable(manifest, arrays)
+    _replace_file(Path(path), _zip_chunks(_entries(manifest, arrays)))
 
 
 def read_archive(
@@ -138,12 +138,6 @@ def _slices(parts: Iterable[Bytes]) -> Iterator[memoryview]:
 
 def _entries(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> list[_Entry]:
     """All files of a release in their order: the manifest, then the arrays by name."""
-    if taken := [name for name in _RESERVED if name in content]:
-        raise _refuse(f"manifest field {taken[0]!r} is added when writing", "leave it out")
-    if len(arrays) >= MAX_ENTRIES:
-        raise _refuse(f"{len(arrays)} arrays are too many", f"use at most {MAX_ENTRIES - 1}")
-    for name, array in arrays.items():
-        _check_array(name, array)
     section: dict[str, Any] = {}
     entries: list[_Entry] = []
     for name in sorted(arrays):
@@ -157,7 +151,6 @@ def _entries(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
         "format_version": FORMAT_VERSION,
         "arrays": section,
     }
-    _check_json(manifest, "manifest")
     text = _canonical_json({**manifest, "digest": _digest(manifest)})
     if len(text) > MAX_MANIFEST_BYTES:
         raise _refuse(
@@ -165,6 +158,17 @@ def _entries(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
             "move long lists of numbers into arrays",
         )
     return [_entry(MANIFEST, text), *entries]
+
+
+def _check_writable(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse on writing what would be refused on reading."""
+    if taken := [name for name in _RESERVED if name in content]:
+        raise _refuse(f"manifest field {taken[0]!r} is added when writing", "leave it out")
+    if len(arrays) >= MAX_ENTRIES:
+        raise _refuse(f"{len(arrays)} arrays are too many", f"use at most {MAX_ENTRIES - 1}")
+    for name, array in arrays.items():
+        _check_array(name, array)
+    _check_json(dict(content))
 
 
 def _check_array(name: str, array: NDArray[Any]) -> None:
@@ -237,29 +241,41 @@ def _digest(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(_canonical_json(fields)).hexdigest()
 
 
-def _check_json(value: Any, where: str, depth: int = 1) -> None:
-    """Refuse what JSON cannot hold, or would give back as something else."""
-    if depth > MAX_JSON_DEPTH:
-        raise _too_deep()
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise _refuse(f"{where} has the key {short(key)}", "keys must be text")
-            _check_json(key, f"the key {short(key)} of {where}", depth)
-            _check_json(item, f"{where}[{short(key)}]", depth + 1)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            _check_json(item, f"{where}[{index}]", depth + 1)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise _refuse(f"{where} is {value}", "JSON has finite numbers only; use text or null")
-    elif isinstance(value, str):
-        if not value.isascii() and re.search("[\ud800-\udfff]", value):
-            raise _refuse(f"{where} holds half a surrogate pair", "use valid Unicode text")
-    elif value is not None and not isinstance(value, int):
-        raise _refuse(
-            f"{where} is a {type(value).__name__}", "convert it to plain numbers, text or lists"
-        )
+def _check_json(value: Any) -> None:
+    """Refuse a manifest with what JSON cannot hold, or would give back as something else."""
+    if fault := _json_fault(value, 1):
+        where, reason = fault
+        raise _refuse(f"manifest{where} {reason}", "use finite numbers, valid text and lists")
+
+
+def _json_fault(value: Any, depth: int) -> tuple[str, str] | None:
+    """Find the first fault in a JSON value: where it is, and what. Paths are built only then."""
+    if isinstance(value, dict | list | tuple):
+        if depth > MAX_JSON_DEPTH:
+            raise _too_deep()
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(value, dict) and (reason := _key_fault(key)):
+                return "", reason
+            if fault := _json_fault(item, depth + 1):
+                return f"[{short(key)}]{fault[0]}", fault[1]
+        return None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else ("", f"is {value}")
+    if isinstance(value, str):
+        return ("", "holds half a surrogate pair") if _is_broken(value) else None
+    if value is None or isinstance(value, int):
+        return None
+    return "", f"is a {type(value).__name__}"
+
+
+def _key_fault(key: Any) -> str | None:
+    if isinstance(key, str) and not _is_broken(key):
+        return None
+    return f"has the key {short(key)}, which is not valid text"
+
+
+def _is_broken(text: str) -> bool:
+    return not text.isascii() and re.search("[\ud800-\udfff]", text) is not None
 
 
 def _too_deep() -> ReleaseFileError:
@@ -502,7 +518,7 @@ def _parse_manifest(data: bytes) -> dict[str, Any]:
     manifest = _parse_json(data)
     if not isinstance(manifest, dict):
         raise _refuse(f"{MANIFEST} is not a JSON object")
-    _check_json(manifest, "manifest")
+    _check_json(manifest)
     if manifest.get("format") != FORMAT:
         raise _refuse(
             f"{MANIFEST} names the format {short(manifest.get('format'))} instead of {FORMAT!r}",
@@ -650,7 +666,8 @@ def _check_encoding(
     position = 0
     file.seek(0)
     for chunk in _zip_chunks(_entries(content, arrays)):
-        if file.read(len(chunk)) != chunk:
+        # Two bytes objects are compared many times faster than a memoryview is.
+        if file.read(len(chunk)) != bytes(chunk):
             raise _refuse(f"it differs from the standard encoding near byte {position}")
         position += len(chunk)
     if file.read(1):

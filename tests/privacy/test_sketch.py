@@ -255,9 +255,12 @@ def test_small_epsilon_leaves_room_for_the_noise():
     assert np.abs(sketch.matrix).sum(axis=1).max() * 2.0 ** (out.bits - 20) + reach < 2.0**62
 
 
-def test_a_grid_too_coarse_for_the_proof_is_refused():
+def test_a_grid_too_coarse_for_the_proof_is_refused(monkeypatch):
+    assert not core.grid_is_fine_enough(scale=1e3, count=10, epsilon=1.0)
+    assert core.grid_is_fine_enough(scale=1e8, count=10, epsilon=1.0)
+    monkeypatch.setattr(core, "_value_bits", lambda *args: 1)
     with pytest.raises(ValueError, match="too many for the noise grid"):
-        core._check_grid(scale=1e3, count=10, epsilon=1.0)
+        release(random_sketch(2, 3), [0.1, 0.2, 0.3], (0, 1), epsilon=1e-4, delta=0.5)
 
 
 def test_every_release_that_is_allowed_satisfies_the_grid_lemma():

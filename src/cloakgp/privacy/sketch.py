@@ -29,7 +29,7 @@ NoiseSource = Callable[[float, int], Integers]
 #: T is kept as multiples of 2^-SKETCH_BITS.
 SKETCH_BITS = 20
 #: u is kept as multiples of 2^-k with k between these; the release takes the largest that fits.
-FEWEST_VALUE_BITS, MOST_VALUE_BITS = 16, 32
+FEWEST_VALUE_BITS, MOST_VALUE_BITS = 16, 40
 #: Groups up to this size are bounded exactly, over all sign patterns.
 LARGEST_EXACT_GROUP = 12
 #: Up to this size the bound is √Σ|t_iᵀt_j|; above it, Σ‖t_i‖.
@@ -143,8 +143,11 @@ def release(
     bits = sketch.bits + value_bits
     scale = math.ldexp(sigma * sensitivity, bits)
     count = sketch.matrix.shape[0] * columns
-    if sigma > 0:
-        _check_grid(scale, count, epsilon)
+    if sigma > 0 and not grid_is_fine_enough(scale, count, epsilon):
+        raise ValueError(
+            f"{count} values are too many for the noise grid at epsilon={epsilon:g}; "
+            "publish fewer (a smaller rank)"
+        )
 
     total = np.zeros((sketch.matrix.shape[0], columns), dtype=np.int64)
     for T_block, u_block in _blocks(sketch.matrix, values, lo, hi, value_bits):
@@ -214,17 +217,13 @@ def _value_bits(sketch: Sketch, noise_std: float) -> int:
     return bits
 
 
-def _check_grid(scale: float, count: int, epsilon: float) -> None:
-    """Refuse a grid too coarse for the discrete Gaussian to be covered by HAIR.
+def grid_is_fine_enough(scale: float, count: int, epsilon: float) -> bool:
+    """Tell whether HAIR covers the discrete Gaussian: ``count`` values at integer scale ``scale``.
 
-    proofs/discrete.md: ``count`` values at integer scale S lose at most count (TAIL² + 2)/(8 S²)
-    of ε, and nothing of δ that the hair does not cover.
+    proofs/discrete.md: they lose at most count (TAIL² + 2)/(8 scale²) of ε, and nothing of δ that
+    the hair does not cover.
     """
-    if count * (TAIL**2 + 2.0) / (8.0 * scale**2) > 0.5 * HAIR * epsilon:
-        raise ValueError(
-            f"{count} values are too many for the noise grid at epsilon={epsilon:g}; "
-            "publish fewer (a smaller rank)"
-        )
+    return scale > 0 and count * (TAIL**2 + 2.0) / (8.0 * scale**2) <= 0.5 * HAIR * epsilon
 
 
 def _checked_outputs(

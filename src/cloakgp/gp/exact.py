@@ -1,0 +1,56 @@
+"""The exact Gaussian process: C = K_*X (K + σ²I)⁻¹."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpstrf
+
+from cloakgp.gp.linear import Array, Kernel, LinearModel, jittered_cholesky
+
+#: Beyond this many people the N × N matrices no longer fit; inducing inputs are the answer.
+MOST_PEOPLE = 20_000
+
+
+class ExactModel(LinearModel):
+    """f ~ GP(m, k), y = f(X) + noise."""
+
+    def __init__(self, kernel: Kernel, X: Array, noise_variance: float) -> None:
+        if len(X) > MOST_PEOPLE:
+            raise ValueError(
+                f"an exact Gaussian process on {len(X)} people needs too much memory (the limit is "
+                f"{MOST_PEOPLE}); give a number of inducing inputs, for instance inducing=50"
+            )
+        self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
+        K = np.asarray(kernel(X), dtype=np.float64)
+        if not np.all(np.isfinite(K)):
+            raise ValueError("the kernel gives NaN or infinite values at these inputs")
+        self._chol, self.jitter = jittered_cholesky(K + noise_variance * np.eye(len(X)))
+        self.diagonal = np.full(len(X), noise_variance + self.jitter)
+        self._K = K
+
+    @property
+    def factor(self) -> Array:  # type: ignore[override]
+        """K as factor factorᵀ, to the last digits: only its numerical rank is kept."""
+        if not hasattr(self, "_factor"):
+            self._factor = _pivoted_cholesky(self._K)
+        return self._factor
+
+    def times_covariance(self, B: Array) -> Array:
+        return self.diagonal[:, None] * B + self._K @ B
+
+    def cross(self, points: Array) -> Array:
+        return np.asarray(self.kernel(points, self.X), dtype=np.float64)
+
+    def workload(self, points: Array) -> Array:
+        solved: Array = cho_solve((self._chol, True), self.cross(points).T)
+        return solved.T
+
+
+def _pivoted_cholesky(K: Array) -> Array:
+    """Return F (N, q) with K = F Fᵀ up to 1e-14 of the largest variance."""
+    tolerance = 1e-14 * float(np.diag(K).max(initial=0.0)) + 1e-300
+    packed, pivots, rank, _ = dpstrf(K, tol=tolerance, lower=1)
+    F = np.zeros((len(K), rank))
+    F[pivots - 1] = np.tril(packed)[:, :rank]
+    return F

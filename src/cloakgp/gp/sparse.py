@@ -1,0 +1,62 @@
+"""Sparse Gaussian processes on inducing inputs: FITC and DTC.
+
+With Q_ab = K_aM K_MM⁻¹ K_Mb, both replace the covariance of people by Q_NN; FITC restores its
+diagonal, Λ = diag(K_NN − Q_NN).  C = K_*M (K_MM + K_MN (Λ+σ²I)⁻¹ K_NM)⁻¹ K_MN (Λ+σ²I)⁻¹.
+Inputs far from the inducing ones lose influence, which is what tames outliers.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from cloakgp.gp.linear import Array, Kernel, LinearModel, has_white_noise, jittered_cholesky
+
+Approximation = Literal["fitc", "dtc"]
+
+
+class SparseModel(LinearModel):
+    """The FITC or DTC approximation of ``ExactModel``."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Array,
+        noise_variance: float,
+        inducing: Array,
+        approximation: Approximation = "fitc",
+    ) -> None:
+        if approximation not in ("fitc", "dtc"):
+            raise ValueError(f"approximation must be 'fitc' or 'dtc', got {approximation!r}")
+        if has_white_noise(kernel, X):
+            raise ValueError(
+                "a kernel with a WhiteKernel part cannot be combined with inducing inputs; put the "
+                "noise into noise_variance instead"
+            )
+        self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
+        self.inducing, self.approximation = inducing, approximation
+        self._root, self.jitter = jittered_cholesky(np.asarray(kernel(inducing), dtype=np.float64))
+        self.factor = self.features(X)  # F: Q_NN = F Fᵀ
+        self.diagonal = np.full(len(X), float(noise_variance))
+        if approximation == "fitc":
+            lost = self.prior_variance(X) - np.einsum("nm,nm->n", self.factor, self.factor)
+            self.diagonal += np.maximum(lost, 0.0)
+        if not np.all(np.isfinite(self.factor)):
+            raise ValueError("the kernel gives NaN or infinite values at these inputs")
+        # B = I + Fᵀ D⁻¹ F,   C = F_* B⁻¹ Fᵀ D⁻¹
+        scaled = self.factor / self.diagonal[:, None]
+        self._B = cho_factor(np.eye(len(inducing)) + self.factor.T @ scaled, lower=True)
+        self._scaled = scaled
+
+    def features(self, points: Array) -> Array:
+        """Return F_* (P, M) with Q_*N = F_* Fᵀ."""
+        K = np.asarray(self.kernel(self.inducing, points), dtype=np.float64)
+        return solve_triangular(self._root, K, lower=True).T
+
+    def cross(self, points: Array) -> Array:
+        return self.features(points) @ self.factor.T
+
+    def workload(self, points: Array) -> Array:
+        return cho_solve(self._B, self.features(points).T).T @ self._scaled.T
