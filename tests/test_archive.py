@@ -139,7 +139,7 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("round_trip") / "release.cloakgp"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(manifests, array_sets)
 def test_what_is_written_is_read_back_bit_for_bit(scratch, manifest, arrays):
     write_archive(scratch, manifest, arrays)
@@ -354,10 +354,12 @@ def test_an_interrupt_between_two_chunks_leaves_the_old_file(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
+# The module is imported without its package, whose other modules would take seconds to load.
 KILLED = """
-import itertools, os, sys, time
+import os, sys, time
 import numpy as np
-from cloakgp import archive
+sys.path.append(sys.argv[3])
+import archive
 
 def wait():
     print("here", flush=True)
@@ -379,9 +381,8 @@ archive.write_archive(sys.argv[1], {"new": True}, {"a": np.zeros(500_000)})
 @pytest.mark.parametrize("moment", ["while writing", "before replacing"])
 def test_a_killed_process_leaves_the_old_file(path, moment):
     before = path.read_bytes()
-    command = [sys.executable, "-c", KILLED, str(path), moment]
-    environment = {**os.environ, "PYTHONPATH": str(Path(archive.__file__).parents[1])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
+    command = [sys.executable, "-c", KILLED, path, moment, Path(archive.__file__).parent]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         assert child.stdout.readline() == b"here\n"
         child.send_signal(signal.SIGKILL)
     assert child.returncode == -signal.SIGKILL
@@ -444,21 +445,19 @@ def test_every_flipped_bit_is_refused(tmp_path):
     path = tmp_path / "release"
     write_archive(path, {"epsilon": 0.5}, {"a": np.array([1.5]), "b": np.array([True])})
     whole = path.read_bytes()
-    for position in range(len(whole)):
-        for bit in range(8):
-            changed = bytearray(whole)
-            changed[position] ^= 1 << bit
-            path.write_bytes(changed)
-            with pytest.raises(ReleaseFileError):
-                read_archive(path)
-    path.write_bytes(whole)
+    with open(path, "r+b", buffering=0) as file:
+        for position, byte in enumerate(whole):
+            for bit in range(8):
+                os.pwrite(file.fileno(), bytes([byte ^ 1 << bit]), position)
+                with pytest.raises(ReleaseFileError):
+                    read_archive(path)
+            os.pwrite(file.fileno(), bytes([byte]), position)
     read_archive(path)
 
 
 def test_a_file_cut_at_any_length_is_refused(path):
-    whole = path.read_bytes()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
+    for length in reversed(range(path.stat().st_size)):
+        os.truncate(path, length)
         with pytest.raises(ReleaseFileError):
             read_archive(path)
 
@@ -562,12 +561,7 @@ def test_entries_that_together_declare_more_than_the_file_are_refused(path):
     for entry in (1, 2):
         for field in (20, 24):
             edit(path, central(path, entry) + field, "<I", size - 10)
-    refused(path, f"entries declare {2 * size - 20 + len(files_of_manifest(path))} bytes")
-
-
-def files_of_manifest(path):
-    data = path.read_bytes()
-    return data[30 + 13 : 30 + 13 + struct.unpack_from("<I", data, 22)[0]]
+    refused(path, "the zip entries declare [0-9]+ bytes, more than the file")
 
 
 def test_entries_with_two_sizes_are_refused(path):
@@ -604,7 +598,6 @@ def test_a_directory_shorter_than_its_count_is_refused(path):
 
 
 def test_a_directory_longer_than_its_count_is_refused(path):
-    end = path.stat().st_size - 22
     pack(path, [("a.npy", b""), ("b.npy", b"")])
     end = path.stat().st_size - 22
     for field in (8, 10):
@@ -715,15 +708,13 @@ def test_folders_and_pipes_are_refused(tmp_path):
         (b'{"a": 1e999}', "'1e999', which is not finite"),
         (b'{"a": ' + b"9" * 5000 + b"}", "not valid JSON"),
         (b'{"a": "\\ud800"}', "surrogate"),
-        (b'{"a":' * 200 + b"1" + b"}" * 200, "differently-named"),
+        (b'{"a":' * 200 + b"1" + b"}" * 200, "names the format None"),
         (b'{"a":' * 201 + b"1" + b"}" * 201, "nested too deeply"),
         (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
         (b"{}", "names the format None"),
     ],
 )
 def test_manifests_that_are_not_clean_json_are_refused(path, text, reason):
-    if reason == "differently-named":  # the deepest that passes as JSON
-        reason = "names the format None"
     pack(path, {**files_of(path), "manifest.json": text})
     refused(path, reason)
 

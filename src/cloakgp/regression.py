@@ -277,9 +277,10 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
 def default_kernel(X: Array, width: float) -> Any:
     """Return a constant times RBF: lengthscales from the spread of X, variance from the bounds."""
     spread = X.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    return ConstantKernel((0.3 * width) ** 2, "fixed") * RBF(
-        float(spread[0]) if len(spread) == 1 else spread, "fixed"
+    # √L: distances between people grow like that with the number of inputs.
+    length = np.where(spread > 0, spread, 1.0) * np.sqrt(X.shape[1])
+    return ConstantKernel((0.4 * width) ** 2, "fixed") * RBF(
+        float(length[0]) if len(length) == 1 else length, "fixed"
     )
 
 

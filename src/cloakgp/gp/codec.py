@@ -85,8 +85,10 @@ _SMALLEST, _LARGEST = 1e-150, 1e150
 
 
 def _within(numbers: NDArray[Any], low: float, high: float) -> bool:
-    # Written so that NaN is refused.
-    return bool(((numbers >= low) & (numbers <= high)).all())
+    # The limits are float64 and overflow narrower numbers. Written so that NaN is refused.
+    with np.errstate(over="ignore"):
+        wide = numbers.astype(np.float64)
+    return bool(((wide >= low) & (wide <= high)).all())
 
 
 # Which numbers a parameter may hold, in words and as a test.

@@ -1,0 +1,606 @@
+"""How fast and how good the designs are: ours, the paper's gradient descent, and CVXPY.
+
+    python benchmarks/designs.py [--quick] [--markdown FILE]
+
+All methods get one workload in one run, and one function measures what each of them reaches: its
+sketch T is scaled until its longest column is 1, and M = A Aᵀ with A = C T⁺ is the noise it leaves.
+The paper's data come from CLOAKGP_DATA or a download; CVXPY is optional (pip install cloakgp[bench]).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import gradient_descent
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table as RichTable
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from threadpoolctl import threadpool_limits
+
+from cloakgp.datasets import fetch_kung
+from cloakgp.design import Design, Prior, bayes, total, volume, worst
+from cloakgp.design.result import row_space
+from cloakgp.privacy.calibration import gaussian_sigma
+
+Array = NDArray[np.float64]
+
+# The paper's first experiment: lengthscale (years), noise variance, budget, and bounds: 100 cm
+# wide, on heights that are in units of their standard deviation, 27.6 cm.
+LENGTHSCALE, NOISE, EPSILON, DELTA, BOUNDS_CM, UNIT_CM = 25.0, 0.3, 1.0, 0.01, 100.0, 27.6
+WIDTH = BOUNDS_CM / UNIT_CM
+#: The synthetic crowd of the growth table: lengthscale, inducing and workload points, oldest age.
+CROWD_LENGTHSCALE, INDUCING, POINTS, OLDEST = 20.0, 20, 20, 100.0
+
+DESIGNS: dict[str, Callable[..., Design]] = {"volume": volume, "total": total, "worst": worst}
+FASTER_THAN_CVXPY, FASTER_THAN_DESCENT, QUIETER_THAN_VOLUME = 10.0, 500.0, 2.0
+#: Objectives closer than this, relative to max(1, |objective|), count as equal.
+EQUAL = 1e-6
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to run."""
+
+    workloads: tuple[str, ...] = ("20 ages", "100 ages", "random 50 × 1000")
+    people: tuple[int, ...] = (300, 3_000, 30_000, 300_000)
+    repeats: int = 25
+    repeat_seconds: float = 3.0  # no more repeats after this
+    clarabel_seconds: float = 120.0
+    descent_seconds: float = 60.0
+    timed_iterations: int = 50
+
+
+QUICK = Effort(("20 ages",), (300, 3_000), 5, 0.3, 5.0, 2.0, 10)
+
+
+# ------------------------------------------------------------------------------------- workloads
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload C = U diag(size) V; V (r, N) has orthonormal rows."""
+
+    name: str
+    C: Array
+
+    @cached_property
+    def reduced(self) -> tuple[Array, Array]:
+        _, size, V = row_space(self.C)
+        return size, V
+
+    @cached_property
+    def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return one person for each distinct column, and who is like whom."""
+        keys = np.round(self.C.T / np.abs(self.C).max(), 10) + 0.0
+        _, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return first, member.ravel()
+
+    def noise_root(self, T: Array) -> Array:
+        """Return R (r, r) with M = U R Rᵀ Uᵀ, the noise of the sketch T made feasible."""
+        size, V = self.reduced
+        T = T / np.sqrt(np.einsum("ri,ri->i", T, T).max())
+        # T⁺ = Q R⁻ᵀ with Tᵀ = Q R, so that A = C T⁺ = U diag(size) V Q R⁻ᵀ.
+        Q, R = np.linalg.qr(T.T)
+        return size[:, None] * solve_triangular(R, (V @ Q).T).T
+
+    def objective(self, name: str, T: Array) -> float:
+        """Return what T reaches: log det M on the range of C, or Σ_j M_jj."""
+        root = self.noise_root(T)
+        if name == "volume":
+            # Rows differ by ten orders of magnitude: take their scale out of the determinant.
+            scale = np.linalg.norm(root, axis=1)
+            log_det = np.linalg.slogdet(root / scale[:, None])[1] + np.log(scale).sum()
+            return float(2.0 * log_det)
+        return float(np.sum(root**2))
+
+
+@cache
+def kung_ages() -> Array:
+    return fetch_kung()["age"].to_numpy(dtype=np.float64)
+
+
+def exponentiated_quadratic(a: Array, b: Array, lengthscale: float) -> Array:
+    return np.exp(-0.5 * ((a[:, None] - b[None]) / lengthscale) ** 2)
+
+
+def kung_model(points: int) -> tuple[Array, Array, Array]:
+    """Return C, the kernel matrix K of the women, and the posterior variance at the points."""
+    age = kung_ages()
+    at = np.linspace(0.0, age.max(), points)
+    K = exponentiated_quadratic(age, age, LENGTHSCALE)
+    cross = exponentiated_quadratic(at, age, LENGTHSCALE)
+    C = cho_solve(cho_factor(K + NOISE * np.eye(len(age))), cross.T).T
+    return C, K, 1.0 - np.einsum("pi,pi->p", C, cross)
+
+
+def make_workload(name: str) -> Workload:
+    if name.startswith("random"):
+        return Workload(name, np.random.default_rng(0).standard_normal((50, 1000)))
+    return Workload(name, kung_model(int(name.split()[0]))[0])
+
+
+def kung_prior(points: int) -> Prior:
+    """Return the prior of u = (y − lo)/d for the women."""
+    C, K, posterior = kung_model(points)
+    e, Q = np.linalg.eigh(K)
+    keep = e > 1e-12 * e[-1]
+    factor = Q[:, keep] * np.sqrt(e[keep]) / WIDTH
+    diagonal = np.full(len(K), NOISE / WIDTH**2)
+    floor = float(posterior.sum()) / WIDTH**2
+    return Prior(C, diagonal, factor, gaussian_sigma(EPSILON, DELTA), floor=floor)
+
+
+def crowd_prior(people: int) -> Prior:
+    """Return a FITC prior on made-up people, never forming anything of size N × N."""
+    rng = np.random.default_rng(people)
+    age = np.minimum(rng.gamma(2.0, 12.0, size=people), OLDEST)
+    inducing = np.linspace(0.0, OLDEST, INDUCING)
+    e, Q = np.linalg.eigh(exponentiated_quadratic(inducing, inducing, CROWD_LENGTHSCALE))
+    keep = e > 1e-10 * e[-1]
+    root = Q[:, keep] / np.sqrt(e[keep])
+    # K ≈ Λ + Φ Φᵀ, and with D = Λ + σ² I:  C = Φ_* (I + Φᵀ D⁻¹ Φ)⁻¹ Φᵀ D⁻¹.
+    Phi = exponentiated_quadratic(age, inducing, CROWD_LENGTHSCALE) @ root
+    at = np.linspace(0.0, OLDEST, POINTS)
+    Phi_at = exponentiated_quadratic(at, inducing, CROWD_LENGTHSCALE) @ root
+    D = np.maximum(1.0 - np.einsum("iq,iq->i", Phi, Phi), 0.0) + NOISE
+    gram = (Phi.T / D) @ Phi
+    gram.flat[:: len(gram) + 1] += 1.0
+    posterior = cho_solve(cho_factor(gram), Phi_at.T).T
+    C = posterior @ (Phi.T / D)
+    left = 1.0 - np.sum(Phi_at**2, axis=1) + np.sum(posterior * Phi_at, axis=1)
+    floor = float(np.maximum(left, 0.0).sum()) / WIDTH**2
+    return Prior(C, D / WIDTH**2, Phi / WIDTH, gaussian_sigma(EPSILON, DELTA), floor=floor)
+
+
+# ----------------------------------------------------------------------------------------- CVXPY
+
+
+def clarabel(objective: str, work: Workload, seconds: float) -> dict[str, Any]:
+    """Solve the reduced problem on distinct people with CVXPY and Clarabel at its defaults.
+
+    Of the formulations tried, these are the fastest: symmetric matrices with ``log_det`` take two
+    to four times as long for ``volume``, one Schur complement for each person a hundred times as
+    long for ``total``.
+    """
+    import cvxpy as cp
+
+    size, V = work.reduced
+    first, member = work.distinct
+    r, n = V[:, first].shape
+    if objective == "volume":
+        # max log det L over lower triangular L with ‖L v_i‖ ≤ 1; M = (Lᵀ L)⁻¹ in the basis V.
+        rows, columns = np.tril_indices(r)
+        place = np.zeros((r * r, len(rows)))
+        place[rows * r + columns, np.arange(len(rows))] = 1.0
+        L = cp.reshape(place @ cp.Variable(len(rows)), (r, r), order="C")
+        lengths = cp.norm(L @ V[:, first], 2, axis=0)
+        problem = cp.Problem(cp.Maximize(cp.sum(cp.log(cp.diag(L)))), [lengths <= 1.0])
+    else:
+        # The dual: max tr S^(1/2), S = Σ λ_i c_i c_iᵀ, Σλ = 1; tr S^(1/2) is the largest tr X with
+        # [[S, X], [X, I]] ⪰ 0.
+        C = (size / size[0])[:, None] * V[:, first]
+        lam, X = cp.Variable(n, nonneg=True), cp.Variable((r, r), symmetric=True)
+        S = cp.reshape((C[:, None] * C[None]).reshape(r * r, n) @ lam, (r, r), order="C")
+        block = cp.bmat([[S, X], [X, np.eye(r)]])
+        problem = cp.Problem(cp.Maximize(cp.trace(X)), [block >> 0, cp.sum(lam) == 1.0])
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an inaccurate solution shows in its status
+        problem.solve(solver=cp.CLARABEL, time_limit=seconds)
+    elapsed = time.perf_counter() - start
+    found: dict[str, Any] = {"status": problem.status, "seconds": elapsed}
+    if problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        found["solver_seconds"] = problem.solver_stats.solve_time
+        if objective == "volume":
+            T = L.value @ V[:, first]
+        else:
+            root = C * np.sqrt(np.maximum(lam.value, 0.0))
+            U, d, _ = np.linalg.svd(root, full_matrices=False)
+            T = (U / np.sqrt(d)).T @ C
+        found["T"] = T[:, member].tolist()
+    return found
+
+
+# ------------------------------------------------------- work that is done in a process of its own
+
+
+def run_worker(task: dict[str, Any], seconds: float | None = None) -> dict[str, Any] | None:
+    """Run ``task`` in a fresh process; return what it found, or None if it took too long."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "found.json"
+        command = [sys.executable, __file__, "--worker", json.dumps(task), str(path)]
+        try:
+            subprocess.run(command, check=True, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        found: dict[str, Any] = json.loads(path.read_text())
+        return found
+
+
+def work_on(task: dict[str, Any]) -> dict[str, Any]:
+    if task["do"] == "clarabel":
+        return clarabel(task["objective"], make_workload(task["workload"]), task["seconds"])
+    run = crowd_runner(task["design"])
+    run(crowd_prior(300))  # loads what is loaded once
+    before = peak_memory()
+    prior = crowd_prior(task["people"])
+    start = time.perf_counter()
+    design = run(prior)
+    elapsed = time.perf_counter() - start
+    return {
+        "seconds": elapsed,
+        "MiB": peak_memory() - before,
+        "C_MiB": prior.C.nbytes / 2**20,
+        "gap": design.gap,
+        "rank": design.rank,
+    }
+
+
+def crowd_runner(name: str) -> Callable[[Prior], Design]:
+    return bayes if name == "bayes" else lambda prior: DESIGNS[name](prior.C)
+
+
+def peak_memory() -> float:
+    """Return the peak memory of this process in MiB."""
+    try:
+        # On Linux ru_maxrss starts at the size of the process that started this one; VmHWM at 0.
+        status = Path("/proc/self/status").read_text()
+        return next(int(x.split()[1]) for x in status.splitlines() if x.startswith("VmHWM")) / 1024
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+# ---------------------------------------------------------------------------------- measurements
+
+
+@dataclass
+class Results:
+    """Tables to print, and the numbers that the targets ask for."""
+
+    tables: list[Table] = field(default_factory=list)
+    cvxpy: list[tuple[str, float, float]] = field(default_factory=list)  # times, objective gain
+    descent: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    quieter: list[tuple[str, float]] = field(default_factory=list)
+
+
+@dataclass
+class Table:
+    title: str
+    columns: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+    def print(self, console: Console) -> None:
+        table = RichTable(title=self.title, title_justify="left", title_style="bold")
+        for number, column in enumerate(self.columns):
+            table.add_column(column, justify="left" if number == 0 else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        console.print(table)
+        for note in self.notes:
+            console.print(f"  {note}", style="dim", highlight=False)
+        console.print()
+
+    def markdown(self) -> str:
+        align = [":--"] + ["--:"] * (len(self.columns) - 1)
+        lines = [" | ".join(cells) for cells in (self.columns, align, *self.rows)]
+        text = f"## {self.title}\n\n" + "\n".join(f"| {line} |" for line in lines) + "\n"
+        return text + "".join(f"\n- {note}" for note in self.notes) + "\n"
+
+
+def median_seconds(run: Callable[[], Any], effort: Effort) -> float:
+    run()
+    times: list[float] = []
+    while len(times) < effort.repeats and sum(times) < effort.repeat_seconds:
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def compare(effort: Effort, results: Results, progress: Progress) -> None:
+    """Fill the table of ours, gradient descent and CVXPY, for ``volume`` and ``total``."""
+    table = Table(
+        "Side by side",
+        ("objective, workload, method", "time", "÷ ours", "reached", "− ours", "remark"),
+        (
+            "reached: log det M (volume) or Σ_j M_jj (total) of the feasible sketch; less is better.",
+            f"ours: median of up to {effort.repeats} runs, all checks and the certificate included.",
+            "gradient descent: step 0.05, up to 7 × 1,000 iterations, given the well-conditioned row "
+            "space of C (on C itself, M is singular and it does worse).",
+            "CVXPY: Clarabel's own time, without CVXPY's compilation, and identical people given "
+            "only once.",
+        ),
+    )
+    for name in effort.workloads:
+        work = make_workload(name)
+        for objective in ("volume", "total"):
+            progress(f"{objective}, {name}")
+            ours = DESIGNS[objective](work.C)
+            seconds = median_seconds(lambda o=objective, w=work: DESIGNS[o](w.C), effort)
+            reached = work.objective(objective, ours.T)
+            add = Comparison(table, f"{objective}, {name}", objective, work, seconds, reached)
+            add.row("ours", seconds, ours.T, f"gap {ours.gap:.0e}, rank {ours.rank}")
+            if objective == "volume":
+                compare_with_descent(add, effort, results)
+            compare_with_cvxpy(add, effort, results)
+    results.tables.append(table)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Adds the rows of one objective on one workload."""
+
+    table: Table
+    label: str
+    objective: str
+    work: Workload
+    our_seconds: float
+    our_objective: float
+
+    def row(
+        self, method: str, seconds: float, T: Array | None, remark: str, more: str = ""
+    ) -> None:
+        reached = "—" if T is None else f"{self.work.objective(self.objective, T):.7g}"
+        beyond = "—" if T is None else f"{self.excess(T):+.1e}"
+        if method == "ours":
+            beyond = ""
+        ratio = seconds / self.our_seconds
+        cells = (f"{more}{duration(seconds)}", f"{more}{ratio:,.{0 if ratio >= 10 else 1}f}")
+        self.table.rows.append((f"{self.label}: {method}", *cells, reached, beyond, remark))
+
+    def excess(self, T: Array) -> float:
+        return self.work.objective(self.objective, T) - self.our_objective
+
+
+def compare_with_descent(add: Comparison, effort: Effort, results: Results) -> None:
+    _, V = add.work.reduced
+    with threadpool_limits(limits=1, user_api="blas"):
+        each = {
+            form.__name__: seconds_per_iteration(form, V, effort.timed_iterations)
+            for form in (gradient_descent.as_printed, gradient_descent.vectorised)
+        }
+        most = gradient_descent.RESTARTS * gradient_descent.ITERATIONS
+        in_full = each["vectorised"] * most <= effort.descent_seconds
+        restarts = gradient_descent.RESTARTS if in_full else 1
+        start = time.perf_counter()
+        found = gradient_descent.descend(V, restarts)
+        elapsed = time.perf_counter() - start
+    iterations = found.iterations * gradient_descent.RESTARTS // restarts
+    seconds = {
+        "as printed": each["as_printed"] * iterations,
+        "vectorised": elapsed * gradient_descent.RESTARTS / restarts,
+    }
+    remarks = {
+        "as printed": f"{effort.timed_iterations} iterations × {iterations / effort.timed_iterations:.0f}",
+        "vectorised": f"{iterations} iterations" if in_full else "one restart × 7",
+    }
+    for form, spent in seconds.items():
+        add.row(f"gradient descent, {form}", spent, found.T, remarks[form])
+        results.descent.setdefault(form, []).append((add.work.name, spent / add.our_seconds))
+
+
+def seconds_per_iteration(gradient: Callable[..., Array], V: Array, iterations: int) -> float:
+    lam = np.random.default_rng(1).uniform(size=V.shape[1])
+    gradient_descent.iterate(gradient, V, lam, 3)
+    start = time.perf_counter()
+    done = gradient_descent.iterate(gradient, V, lam, iterations)
+    return (time.perf_counter() - start) / done
+
+
+def compare_with_cvxpy(add: Comparison, effort: Effort, results: Results) -> None:
+    if installed("cvxpy") is None:
+        return
+    cap = effort.clarabel_seconds
+    task = {"do": "clarabel", "objective": add.objective, "workload": add.work.name, "seconds": cap}
+    found = run_worker(task, cap + 60.0)
+    method = "CVXPY + Clarabel"
+    if found is None or "T" not in found:
+        status = "killed" if found is None else found["status"]
+        add.row(method, cap, None, f"no solution within the cap of {cap:g} s ({status})", "> ")
+        results.cvxpy.append((add.label, cap / add.our_seconds, np.inf))
+        return
+    T, seconds = np.array(found["T"]), found["solver_seconds"]
+    compiled = found["seconds"] - seconds
+    add.row(method, seconds, T, f"{found['status']}, + {duration(compiled)} to compile")
+    scale = max(1.0, abs(add.our_objective))
+    results.cvxpy.append((add.label, seconds / add.our_seconds, add.excess(T) / scale))
+
+
+def compare_noise(effort: Effort, results: Results, progress: Progress) -> None:
+    """Fill the table of total squared noise, ``volume`` against the others."""
+    sigma = gaussian_sigma(EPSILON, DELTA)
+    table = Table(
+        "Noise on the paper's ages",
+        ("workload, design", "Σ_j M_jj", "rms noise", "largest", "÷ volume"),
+        (
+            f"rms and largest standard deviation of the noise over the workload, d = "
+            f"{BOUNDS_CM:g} cm, ε = {EPSILON:g}, δ = {DELTA:g}, σ = {sigma:.3f} (analytic).",
+            "÷ volume: total squared noise relative to that of the paper's objective.",
+        ),
+    )
+    for name in (name for name in effort.workloads if name.endswith("ages")):
+        progress(f"noise, {name}")
+        work = make_workload(name)
+        U = row_space(work.C)[0]
+        squared: dict[str, float] = {}
+        for design, solve in DESIGNS.items():
+            variance = np.sum((U @ work.noise_root(solve(work.C).T)) ** 2, axis=1)
+            squared[design] = float(variance.sum())
+            rms, largest = (BOUNDS_CM * sigma * np.sqrt(f(variance)) for f in (np.mean, np.max))
+            share = squared[design] / squared["volume"]
+            cells = (f"{squared[design]:.4g}", f"{rms:.1f} cm", f"{largest:.1f} cm", f"{share:.3f}")
+            table.rows.append((f"{name}, {design}", *cells))
+        results.quieter.append((name, squared["volume"] / squared["total"]))
+    results.tables.append(table)
+
+
+def measure_bayes(effort: Effort, results: Results, progress: Progress) -> None:
+    points = int(effort.workloads[-1].split()[0]) if len(effort.workloads) == 1 else 100
+    progress(f"bayes, {points} ages")
+    prior = kung_prior(points)
+    design = bayes(prior)
+    seconds = median_seconds(lambda: bayes(prior), effort)
+    rms = {
+        "posterior": design.value,
+        "without privacy": prior.floor,
+        "without data": float(prior.floor + np.sum(prior_variance(prior))),
+    }
+    cells = (f"{BOUNDS_CM * np.sqrt(value / points):.2f} cm" for value in rms.values())
+    table = Table(
+        "The default design, bayes",
+        ("workload", "time", "gap", "rank", *(f"rms sd, {what}" for what in rms)),
+        (f"prior of the paper's women; d = {BOUNDS_CM:g} cm, ε = {EPSILON:g}, δ = {DELTA:g}.",),
+        [(f"{points} ages", duration(seconds), f"{design.gap:.0e}", str(design.rank), *cells)],
+    )
+    results.tables.append(table)
+
+
+def prior_variance(prior: Prior) -> Array:
+    """Return the prior variance of C u, for each workload point."""
+    return np.sum(prior.C**2 * prior.diagonal, axis=1) + np.sum(
+        (prior.C @ prior.factor) ** 2, axis=1
+    )
+
+
+def measure_growth(effort: Effort, results: Results, progress: Progress) -> None:
+    table = Table(
+        "Growth with the number of people",
+        ("people, design", "time", "peak memory", "of which C", "gap", "rank"),
+        (
+            f"{POINTS} workload points, {INDUCING} inducing points (FITC), gamma-distributed ages, "
+            f"lengthscale {CROWD_LENGTHSCALE:g}.",
+            "Each in a fresh process, one run; peak memory above that of a run with 300 people, "
+            "the problem itself included.",
+        ),
+    )
+    for people in effort.people:
+        for design in (*DESIGNS, "bayes"):
+            progress(f"{design}, {people:,} people")
+            found = run_worker({"do": "growth", "design": design, "people": people})
+            assert found is not None
+            cells = (
+                duration(found["seconds"]),
+                f"{found['MiB']:.0f} MiB",
+                f"{found['C_MiB']:.1f} MiB",
+            )
+            more = (f"{found['gap']:.0e}", str(found["rank"]))
+            table.rows.append((f"{people:,}, {design}", *cells, *more))
+    results.tables.append(table)
+
+
+# --------------------------------------------------------------------------------------- printing
+
+Progress = Callable[[str], None]
+
+
+def duration(seconds: float) -> str:
+    if seconds < 1.0:
+        return f"{1e3 * seconds:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 1000.0 else f"{seconds / 60:,.0f} min"
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def header() -> str:
+    names = ("numpy", "scipy", "cvxpy", "clarabel")
+    versions = ", ".join(f"{name} {installed(name) or 'not installed'}" for name in names)
+    cores = os.cpu_count()
+    return (
+        f"Python {platform.python_version()}, {versions}; {cores} cores, load average "
+        f"{os.getloadavg()[0]:.1f} at the start, {platform.machine()} {platform.system()}"
+    )
+
+
+def verdict(met: Iterable[bool]) -> str:
+    met = list(met)
+    return "not measured" if not met else "met" if all(met) else "not met"
+
+
+def target_lines(results: Results) -> list[str]:
+    def listed(pairs: Iterable[tuple[str, float]]) -> str:
+        return "; ".join(f"{name} {ratio:,.{0 if ratio >= 10 else 1}f}×" for name, ratio in pairs)
+
+    met = [ratio >= FASTER_THAN_CVXPY and gain >= -EQUAL for _, ratio, gain in results.cvxpy]
+    lines = [
+        f"≥ {FASTER_THAN_CVXPY:g} times faster than CVXPY at an equal or better objective: "
+        f"{verdict(met)} ({listed((n, ratio) for n, ratio, _ in results.cvxpy) or 'no CVXPY'})"
+    ]
+    for form, pairs in results.descent.items():
+        met = [ratio >= FASTER_THAN_DESCENT for _, ratio in pairs]
+        lines.append(
+            f"≥ {FASTER_THAN_DESCENT:g} times faster than gradient descent, {form}: "
+            f"{verdict(met)} ({listed(pairs)})"
+        )
+    met = [ratio >= QUIETER_THAN_VOLUME for _, ratio in results.quieter]
+    lines.append(
+        f"total leaves ≥ {QUIETER_THAN_VOLUME:g} times less total squared noise than volume: "
+        f"{verdict(met)} ({listed(results.quieter)})"
+    )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a smoke test of under 20 seconds")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables here too")
+    parser.add_argument("--worker", nargs=2, metavar=("TASK", "FILE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        task, path = options.worker
+        Path(path).write_text(json.dumps(work_on(json.loads(task))))
+        return
+    try:
+        kung_ages()
+    except (OSError, ValueError) as error:
+        sys.exit(f"the paper's data set is needed, but {error}")
+
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    effort = QUICK if options.quick else Effort()
+    title, results = header(), Results()
+    console.print(title, highlight=False)
+    if installed("cvxpy") is None:
+        console.print("CVXPY is not installed, so it is left out: pip install 'cloakgp[bench]'")
+    console.print()
+
+    start = time.perf_counter()
+    with console.status("") as status:
+        for part in (compare, compare_noise, measure_bayes, measure_growth):
+            part(effort, results, lambda what: status.update(f"{what} …"))
+            results.tables[-1].print(console)
+    console.print("Targets", style="bold")
+    for line in target_lines(results):
+        console.print(f"  {line}", highlight=False)
+    console.print(f"\n{duration(time.perf_counter() - start)} altogether", style="dim")
+    if options.markdown:
+        targets = "\n".join(f"- {line}" for line in target_lines(results))
+        tables = "\n".join(table.markdown() for table in results.tables)
+        text = f"# Benchmarks of the designs\n\n{title}\n\n{tables}\n## Targets\n\n{targets}\n"
+        options.markdown.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
