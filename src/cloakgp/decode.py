@@ -43,41 +43,39 @@ class Decoder:
     model: LinearModel
     T: Array  # (r, N)
     noise_std: float
-    lo: float
-    width: float  # d = hi − lo
+    lo: float | Array  # a number, or one for each person
+    width: float | Array  # d = hi − lo, likewise
     prior_mean: float
     kind: Decode
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points`` (P,) for the noisy sketch ``s`` (r,)."""
-        # s − T u₀, where u₀ = (m − lo)/d is what s would be at the prior mean
-        surprise = s - self.T.sum(axis=1) * ((self.prior_mean - self.lo) / self.width)
+        # s − T u₀, where u₀ = (m − lo)/d is what u would be at the prior mean
+        u0 = np.broadcast_to((self.prior_mean - self.lo) / self.width, (self.T.shape[1],))
+        surprise = s - self.T @ u0
         if self.kind == "direct":
-            return self.prior_mean + self.width * (self._direct(points) @ surprise)
-        return self.prior_mean + self._cross(points) @ self._solve(surprise)
+            return self.prior_mean + self._direct(self.model.workload(points)) @ surprise
+        return self.prior_mean + self._cross(points) @ cho_solve((self._root, True), surprise)
 
     def dp_variance(self, points: Array) -> Array:
         """Return what privacy adds to the variance of f(points), (P,)."""
         C = self.model.workload(points)
-        floor = self.model.variance_without_privacy(points, C)
         if self.kind == "direct":
-            G = self._direct(points, C)
-            missed = C - G @ self.T
+            G, missed = self._told_and_missed(C)
             unknown = np.einsum("pn,np->p", missed, self.model.times_covariance(missed.T))
-            return (self.width * self.noise_std) ** 2 * np.einsum("pr,pr->p", G, G) + unknown
+            return self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown
         half = self._half(points)
         told = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
-        return np.maximum(told - floor, 0.0)
+        return np.maximum(told - self.model.variance_without_privacy(points, C), 0.0)
 
     def covariance(self, points: Array) -> Array:
         """Return cov f(points) given s, (P, P), the DP noise included."""
         if self.kind == "direct":
             C = self.model.workload(points)
-            G = self._direct(points, C)
-            missed = C - G @ self.T
-            noise = (self.width * self.noise_std) ** 2 * (G @ G.T)
+            G, missed = self._told_and_missed(C)
             unknown = missed @ self.model.times_covariance(missed.T)
-            return self.model.covariance_without_privacy(points, C) + noise + unknown
+            floor = self.model.covariance_without_privacy(points, C)
+            return floor + self.noise_std**2 * (G @ G.T) + unknown
         half = self._half(points)
         return self.model.prior_covariance(points) - half.T @ half
 
@@ -90,23 +88,25 @@ class Decoder:
         )
 
     @cached_property
+    def _scaled(self) -> Array:
+        """Return T/d: s = T/d (y − lo) + σ z."""
+        return self.T / self.width
+
+    @cached_property
     def _root(self) -> Array:
-        """Return the Cholesky factor of cov(s) = T cov(y) Tᵀ/d² + σ² I."""
-        cov = self.T @ self.model.times_covariance(self.T.T) / self.width**2
+        """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
+        cov = self._scaled @ self.model.times_covariance(self._scaled.T)
         cov = 0.5 * (cov + cov.T)
         cov.flat[:: len(cov) + 1] += self.noise_std**2
         return jittered_cholesky(cov)[0] if len(cov) else cov
 
     def _cross(self, points: Array) -> Array:
         """Return cov(f(points), s), (P, r)."""
-        return self.model.cross(points) @ self.T.T / self.width
+        return self.model.cross(points) @ self._scaled.T
 
     def _half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
         return solve_triangular(self._root, self._cross(points).T, lower=True)
-
-    def _solve(self, x: Array) -> Array:
-        return cho_solve((self._root, True), x)
 
     @cached_property
     def _pseudo_inverse(self) -> Array:
@@ -114,7 +114,11 @@ class Decoder:
         Q, R = qr(self.T.T, mode="economic")  # Tᵀ = Q R, so T⁺ = Q R⁻ᵀ
         return solve_triangular(R, Q.T, lower=False).T if len(R) else Q
 
-    def _direct(self, points: Array, C: Array | None = None) -> Array:
-        """Return G = C T⁺: G s estimates C u, without bias wherever C is in T's row space."""
-        C = self.model.workload(points) if C is None else C
-        return C @ self._pseudo_inverse
+    def _direct(self, C: Array) -> Array:
+        """Return G = C d T⁺: G s estimates C d u, unbiased where C d is in T's row space."""
+        return (C * self.width) @ self._pseudo_inverse
+
+    def _told_and_missed(self, C: Array) -> tuple[Array, Array]:
+        """Split C into what the sketch tells, G, and the part of C outside T's row space."""
+        G = self._direct(C)
+        return G, C - (G @ self.T) / self.width

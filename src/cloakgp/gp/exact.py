@@ -15,7 +15,7 @@ MOST_PEOPLE = 20_000
 class ExactModel(LinearModel):
     """f ~ GP(m, k), y = f(X) + noise."""
 
-    def __init__(self, kernel: Kernel, X: Array, noise_variance: float) -> None:
+    def __init__(self, kernel: Kernel, X: Array, noise_variance: float | Array) -> None:
         if len(X) > MOST_PEOPLE:
             raise ValueError(
                 f"an exact Gaussian process on {len(X)} people needs too much memory (the limit is "
@@ -25,8 +25,10 @@ class ExactModel(LinearModel):
         K = np.asarray(kernel(X), dtype=np.float64)
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel gives NaN or infinite values at these inputs")
-        self._chol, self.jitter = jittered_cholesky(K + noise_variance * np.eye(len(X)))
-        self.diagonal = np.full(len(X), noise_variance + self.jitter)
+        self._chol, self.jitter = jittered_cholesky(
+            K + np.diag(np.broadcast_to(noise_variance, (len(X),)))
+        )
+        self.diagonal = np.broadcast_to(noise_variance, (len(X),)) + self.jitter
         self._K = K
 
     @property

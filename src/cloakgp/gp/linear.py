@@ -26,7 +26,7 @@ class LinearModel(ABC):
 
     kernel: Kernel
     X: Array  # (N, L)
-    noise_variance: float
+    noise_variance: float | Array  # of outputs around f: a number, or one for each person
     diagonal: Array  # (N,)
     factor: Array  # (N, q)
     jitter: float  # what had to be added to a diagonal to make it positive definite
@@ -65,7 +65,8 @@ class LinearModel(ABC):
 
 def has_white_noise(kernel: Kernel, X: Array) -> bool:
     """Tell whether a kernel adds noise on its diagonal, as scikit-learn's WhiteKernel does."""
-    return bool(np.any(kernel(X[:1]) != kernel(X[:1], X[:1])))
+    with_noise, without = float(kernel(X[:1])[0, 0]), float(kernel(X[:1], X[:1])[0, 0])
+    return abs(with_noise - without) > 1e-9 * abs(with_noise)
 
 
 def jittered_cholesky(K: Array) -> tuple[Array, float]:

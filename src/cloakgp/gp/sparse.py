@@ -24,7 +24,7 @@ class SparseModel(LinearModel):
         self,
         kernel: Kernel,
         X: Array,
-        noise_variance: float,
+        noise_variance: float | Array,
         inducing: Array,
         approximation: Approximation = "fitc",
     ) -> None:
@@ -39,7 +39,7 @@ class SparseModel(LinearModel):
         self.inducing, self.approximation = inducing, approximation
         self._root, self.jitter = jittered_cholesky(np.asarray(kernel(inducing), dtype=np.float64))
         self.factor = self.features(X)  # F: Q_NN = F Fᵀ
-        self.diagonal = np.full(len(X), float(noise_variance))
+        self.diagonal = np.array(np.broadcast_to(noise_variance, (len(X),)), dtype=np.float64)
         if approximation == "fitc":
             lost = self.prior_variance(X) - np.einsum("nm,nm->n", self.factor, self.factor)
             self.diagonal += np.maximum(lost, 0.0)
