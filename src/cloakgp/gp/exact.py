@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
 
-from cloakgp.gp.linear import Array, Kernel, LinearModel, jittered_cholesky
+from cloakgp.gp.linear import Array, Kernel, LinearModel, evaluate, jittered_cholesky
 
 #: Beyond this many people the N × N matrices no longer fit; inducing inputs are the answer.
 MOST_PEOPLE = 20_000
@@ -22,9 +22,7 @@ class ExactModel(LinearModel):
                 f"{MOST_PEOPLE}); give a number of inducing inputs, for instance inducing=50"
             )
         self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
-        K = np.asarray(kernel(X), dtype=np.float64)
-        if not np.all(np.isfinite(K)):
-            raise ValueError("the kernel gives NaN or infinite values at these inputs")
+        K = evaluate(kernel, X)
         self._chol, self.jitter = jittered_cholesky(
             K + np.diag(np.broadcast_to(noise_variance, (len(X),)))
         )
@@ -42,7 +40,7 @@ class ExactModel(LinearModel):
         return self.diagonal[:, None] * B + self._K @ B
 
     def cross(self, points: Array) -> Array:
-        return np.asarray(self.kernel(points, self.X), dtype=np.float64)
+        return evaluate(self.kernel, points, self.X)
 
     def workload(self, points: Array) -> Array:
         solved: Array = cho_solve((self._chol, True), self.cross(points).T)

@@ -45,7 +45,7 @@ class LinearModel(ABC):
 
     def prior_covariance(self, points: Array) -> Array:
         """Return cov f(points), (P, P)."""
-        return np.asarray(self.kernel(points), dtype=np.float64)
+        return evaluate(self.kernel, points)
 
     def times_covariance(self, B: Array) -> Array:
         """Return cov(y) B for B (N, r)."""
@@ -61,6 +61,17 @@ class LinearModel(ABC):
         """Return cov f(points) given y itself, (P, P)."""
         C = self.workload(points) if C is None else C
         return self.prior_covariance(points) - C @ self.cross(points).T
+
+
+def evaluate(kernel: Kernel, points: Array, others: Array | None = None) -> Array:
+    """Return the kernel's matrix, refusing values that are not finite."""
+    with np.errstate(all="ignore"):
+        K = np.asarray(kernel(points, others), dtype=np.float64)
+    if not np.all(np.isfinite(K)):
+        raise ValueError(
+            "the kernel gives NaN or infinite values at these inputs; check its parameters"
+        )
+    return K
 
 
 def has_white_noise(kernel: Kernel, X: Array) -> bool:

@@ -12,9 +12,19 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from cloakgp.gp.linear import Array, Kernel, LinearModel, has_white_noise, jittered_cholesky
+from cloakgp.gp.linear import (
+    Array,
+    Kernel,
+    LinearModel,
+    evaluate,
+    has_white_noise,
+    jittered_cholesky,
+)
 
 Approximation = Literal["fitc", "dtc"]
+
+#: Independent variance that every person has at least, as a share of the prior variance.
+SMALLEST_NOISE = 1e-10
 
 
 class SparseModel(LinearModel):
@@ -37,14 +47,16 @@ class SparseModel(LinearModel):
             )
         self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
         self.inducing, self.approximation = inducing, approximation
-        self._root, self.jitter = jittered_cholesky(np.asarray(kernel(inducing), dtype=np.float64))
+        self._root, self.jitter = jittered_cholesky(evaluate(kernel, inducing))
         self.factor = self.features(X)  # F: Q_NN = F Fᵀ
         self.diagonal = np.array(np.broadcast_to(noise_variance, (len(X),)), dtype=np.float64)
         if approximation == "fitc":
             lost = self.prior_variance(X) - np.einsum("nm,nm->n", self.factor, self.factor)
             self.diagonal += np.maximum(lost, 0.0)
-        if not np.all(np.isfinite(self.factor)):
-            raise ValueError("the kernel gives NaN or infinite values at these inputs")
+        least = SMALLEST_NOISE * float(np.mean(self.prior_variance(X)))
+        if np.any(self.diagonal < least):  # the formulas divide by it
+            self.diagonal = np.maximum(self.diagonal, least)
+            self.jitter = max(self.jitter, least)
         # B = I + Fᵀ D⁻¹ F,   C = F_* B⁻¹ Fᵀ D⁻¹
         scaled = self.factor / self.diagonal[:, None]
         self._B = cho_factor(np.eye(len(inducing)) + self.factor.T @ scaled, lower=True)
@@ -52,7 +64,7 @@ class SparseModel(LinearModel):
 
     def features(self, points: Array) -> Array:
         """Return F_* (P, M) with Q_*N = F_* Fᵀ."""
-        K = np.asarray(self.kernel(self.inducing, points), dtype=np.float64)
+        K = evaluate(self.kernel, self.inducing, points)
         return solve_triangular(self._root, K, lower=True).T
 
     def cross(self, points: Array) -> Array:
