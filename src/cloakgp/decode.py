@@ -47,6 +47,7 @@ class Decoder:
     width: float | Array  # d = hi − lo, likewise
     prior_mean: float
     kind: Decode
+    unit: float = 1.0  # what comes out is this many times what the model describes
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points`` (P,) for the noisy sketch ``s`` (r,)."""
@@ -54,8 +55,10 @@ class Decoder:
         u0 = np.broadcast_to((self.prior_mean - self.lo) / self.width, (self.T.shape[1],))
         surprise = s - self.T @ u0
         if self.kind == "direct":
-            return self.prior_mean + self._direct(self.model.workload(points)) @ surprise
-        return self.prior_mean + self._cross(points) @ cho_solve((self._root, True), surprise)
+            told = self._direct(self.model.workload(points)) @ surprise
+        else:
+            told = self._cross(points) @ cho_solve((self._root, True), surprise)
+        return self.unit * (self.prior_mean + told)
 
     def dp_variance(self, points: Array) -> Array:
         """Return what privacy adds to the variance of f(points), (P,)."""
@@ -63,10 +66,12 @@ class Decoder:
         if self.kind == "direct":
             G, missed = self._told_and_missed(C)
             unknown = np.einsum("pn,np->p", missed, self.model.times_covariance(missed.T))
-            return self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown
-        half = self._half(points)
-        told = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
-        return np.maximum(told - self.model.variance_without_privacy(points, C), 0.0)
+            added = self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown
+        else:
+            half = self._half(points)
+            left = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
+            added = left - self.model.variance_without_privacy(points, C)
+        return self.unit**2 * np.maximum(added, 0.0)
 
     def covariance(self, points: Array) -> Array:
         """Return cov f(points) given s, (P, P), the DP noise included."""
@@ -75,16 +80,16 @@ class Decoder:
             G, missed = self._told_and_missed(C)
             unknown = missed @ self.model.times_covariance(missed.T)
             floor = self.model.covariance_without_privacy(points, C)
-            return floor + self.noise_std**2 * (G @ G.T) + unknown
+            return self.unit**2 * (floor + self.noise_std**2 * (G @ G.T) + unknown)
         half = self._half(points)
-        return self.model.prior_covariance(points) - half.T @ half
+        return self.unit**2 * (self.model.prior_covariance(points) - half.T @ half)
 
     def uncertainty(self, points: Array) -> Uncertainty:
         """Split the standard deviation at ``points`` into its parts."""
         return Uncertainty(
-            latent=np.sqrt(self.model.variance_without_privacy(points)),
+            latent=self.unit * np.sqrt(self.model.variance_without_privacy(points)),
             dp=np.sqrt(self.dp_variance(points)),
-            observation=np.full(len(points), np.sqrt(self.model.noise_variance)),
+            observation=np.full(len(points), self.unit * np.sqrt(self.model.noise_variance)),
         )
 
     @cached_property

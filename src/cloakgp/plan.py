@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -51,6 +52,7 @@ class Blueprint:
     lo: Array  # (D,)
     hi: Array  # (D,)
     prior_mean: Array  # (D,)
+    unit: Array  # (D,): output c is unit[c] times what the model describes
     epsilon: float
     delta: float
     calibration: Calibration
@@ -70,7 +72,12 @@ class Blueprint:
                 "rank cannot be combined with decode='direct', which needs the whole row space of "
                 "the workload; use decode='bayes' or drop rank"
             )
-        self.sigma  # noqa: B018 - refuses a bad budget before any work is done
+        if self.rank is not None and not (isinstance(self.rank, Integral) and self.rank >= 1):
+            raise ValueError(f"rank must be a whole number >= 1 or None, got {self.rank!r}")
+        # Refuse a bad budget before any work is done; without noise, too.
+        gaussian_sigma(
+            1.0 if self.epsilon == math.inf else self.epsilon, self.delta, self.calibration
+        )
 
     @property
     def sigma(self) -> float:
@@ -86,21 +93,23 @@ class Blueprint:
 
     def decoder(self, T: Array, column: int = 0) -> Decoder:
         """Return the decoder of one output column for the rounded sketch T."""
-        width = float(self.hi[column] - self.lo[column])
+        unit = self.unit[column]
+        lo, hi, mean = (v[column] / unit for v in (self.lo, self.hi, self.prior_mean))
         return Decoder(
             model=self.model,
             T=T,
             noise_std=self.noise_std,
-            lo=float(self.lo[column]),
-            width=width,
-            prior_mean=float(self.prior_mean[column]),
+            lo=float(lo),
+            width=float(hi - lo),
+            prior_mean=float(mean),
             kind=self.decode,
+            unit=float(unit),
         )
 
     def find_design(self) -> Design:
         """Choose T: public maths, whatever it costs in time."""
         C = self.model.workload(self.points)
-        width = float(np.max(self.hi - self.lo))
+        width = float(np.max((self.hi - self.lo) / self.unit))
         floor = float(self.weights @ self.model.variance_without_privacy(self.points, C))
         if self.noise_std == 0.0:
             return _lossless(self.model, floor)
@@ -191,14 +200,13 @@ class Plan:
 
     @cached_property
     def floor_std(self) -> Array:
-        """The standard deviation at each point without any privacy, (P,)."""
-        return np.sqrt(self.blueprint.model.variance_without_privacy(self.points))
+        """The standard deviation at each point without any privacy, (P,) or (P, D)."""
+        return self._by_column(lambda decoder: decoder.uncertainty(self.points).latent)
 
     @property
     def total_std(self) -> Array:
         """The standard deviation of the prediction at each point, privacy included."""
-        floor = self.floor_std if self.noise_std.ndim == 1 else self.floor_std[:, None]
-        return np.hypot(self.noise_std, floor)
+        return np.hypot(self.noise_std, self.floor_std)
 
     @property
     def forecast_rmse(self) -> float:
@@ -292,13 +300,14 @@ class Plan:
         names = self.blueprint.feature_names
         names = names or tuple(f"x{i}" for i in range(self.points.shape[1]))
         frame = pd.DataFrame(self.points, columns=list(names))
-        if self.noise_std.ndim == 1:
-            frame["noise_std"], frame["total_std"] = self.noise_std, self.total_std
-        else:
-            for c in range(self.noise_std.shape[1]):
-                frame[f"noise_std_{c}"] = self.noise_std[:, c]
-                frame[f"total_std_{c}"] = self.total_std[:, c]
-        frame["floor_std"] = self.floor_std
+        columns = {
+            "noise_std": self.noise_std,
+            "total_std": self.total_std,
+            "floor_std": self.floor_std,
+        }
+        for name, values in columns.items():
+            for c, column in enumerate(values.reshape(len(frame), -1).T):
+                frame[name if values.ndim == 1 else f"{name}_{c}"] = column
         return frame
 
     def plot(self, **kwargs: Any) -> Figure:

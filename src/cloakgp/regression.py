@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Self
+from numbers import Real
+from typing import Any, Self, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,7 +24,7 @@ from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.linear import LinearModel
-from cloakgp.gp.sparse import SparseModel
+from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.plan import Blueprint, Plan
 from cloakgp.privacy import release as release_sketch
 from cloakgp.release import Release
@@ -31,6 +33,8 @@ Array = NDArray[np.float64]
 
 #: Points of the default workload.
 WORKLOAD = 100
+#: Squares of numbers beyond this overflow.
+LARGEST_BOUND = 1e100
 
 
 class NotPrivateWarning(UserWarning):
@@ -85,7 +89,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         noise_variance: float | None = None,
         prior_mean: Any = None,
         inducing: Any = None,
-        approximation: str = "fitc",
+        approximation: Approximation = "fitc",
         design: str = "bayes",
         decode: str = "bayes",
         calibration: str = "analytic",
@@ -205,6 +209,8 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         lo, hi = np.broadcast_to(lo, (columns,)), np.broadcast_to(hi, (columns,))
         if not (np.all(np.isfinite(lo)) and np.all(np.isfinite(hi)) and np.all(lo < hi)):
             raise ValueError(f"bounds must be finite with lo < hi, got {self.bounds!r}")
+        if max(np.abs(lo).max(), np.abs(hi).max()) > LARGEST_BOUND:
+            raise ValueError(f"bounds beyond {LARGEST_BOUND:g} are too far out: {self.bounds!r}")
         return lo.copy(), hi.copy()
 
     def _blueprint(
@@ -218,18 +224,18 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
     ) -> Blueprint:
         """Gather the public facts; every default comes from X and the bounds alone."""
         width = float(np.max(hi - lo))
-        mean = 0.5 * (lo + hi) if self.prior_mean is None else self.prior_mean
-        mean = np.broadcast_to(np.asarray(mean, dtype=np.float64), lo.shape).copy()
-        if not np.all(np.isfinite(mean)):
-            raise ValueError(f"prior_mean must be finite, got {self.prior_mean!r}")
+        model = self._model(X, width)
+        # The default model knows the bounds alone, so each output gets it in units of its own.
+        by_default = self.kernel is None and self.noise_variance is None
         points, weights = _workload(X, at, names)
         return Blueprint(
-            model=self._model(X, width),
+            model=model,
             points=points,
             weights=weights,
+            unit=(hi - lo) / width if by_default else np.ones_like(lo),
             lo=lo,
             hi=hi,
-            prior_mean=mean,
+            prior_mean=self._prior_mean(lo, hi),
             epsilon=_as_float("epsilon", self.epsilon),
             delta=_as_float("delta", self.delta),
             calibration=self.calibration,  # type: ignore[arg-type]
@@ -240,7 +246,30 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
             feature_names=names,
         )
 
+    def _prior_mean(self, lo: Array, hi: Array) -> Array:
+        if self.prior_mean is None:
+            return 0.5 * (lo + hi)
+        try:
+            mean = np.broadcast_to(np.asarray(self.prior_mean, dtype=np.float64), lo.shape).copy()
+        except (TypeError, ValueError):
+            mean = np.array([np.nan])
+        if not np.all(np.isfinite(mean)):
+            raise ValueError(
+                f"prior_mean must be a finite number, or one for each of the {len(lo)} output(s), "
+                f"got {self.prior_mean!r}"
+            )
+        return mean
+
     def _model(self, X: Array, width: float) -> LinearModel:
+        if self.approximation not in get_args(Approximation):
+            raise ValueError(
+                f"approximation must be one of {get_args(Approximation)}, "
+                f"got {self.approximation!r}"
+            )
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise ValueError(
+                f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {self.kernel!r}"
+            )
         kernel = default_kernel(X, width) if self.kernel is None else clone(self.kernel)
         if self.noise_variance is None:
             noise = (0.1 * width) ** 2
@@ -251,7 +280,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         if self.inducing is None:
             return ExactModel(kernel, X, noise)
         inducing = place_inducing(X, self.inducing)
-        return SparseModel(kernel, X, noise, inducing, self.approximation)  # type: ignore[arg-type]
+        return SparseModel(kernel, X, noise, inducing, self.approximation)
 
     def _rehearsal(self) -> Any:
         """Return repeatable noise if a random state asks for it, with a warning."""
@@ -276,9 +305,9 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
 
 def default_kernel(X: Array, width: float) -> Any:
     """Return a constant times RBF: lengthscales from the spread of X, variance from the bounds."""
-    spread = X.std(axis=0)
+    spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
     # √L: distances between people grow like that with the number of inputs.
-    length = np.where(spread > 0, spread, 1.0) * np.sqrt(X.shape[1])
+    length = spread * np.sqrt(X.shape[1])
     return ConstantKernel((0.4 * width) ** 2, "fixed") * RBF(
         float(length[0]) if len(length) == 1 else length, "fixed"
     )
@@ -308,9 +337,9 @@ def _group_codes(groups: Any, people: int) -> NDArray[np.int64] | None:
         raise ValueError(
             f"groups must name the owner of each of the {people} rows, got shape {labels.shape}"
         )
-    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+    if np.any(pd.isna(labels)):
         raise ValueError("groups has missing entries; give every row an owner")
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return np.asarray(pd.factorize(labels)[0], dtype=np.int64)
 
 
 def _shape_of(y: Any, people: int) -> tuple[int, ...]:
@@ -326,10 +355,9 @@ def _shape_of(y: Any, people: int) -> tuple[int, ...]:
 
 
 def _as_float(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number, got {value!r}") from None
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    return float(value)
 
 
 def _feature_names(X: Any) -> tuple[str, ...] | None:

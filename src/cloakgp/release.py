@@ -108,7 +108,7 @@ class Release:
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true; ask for one")
         points = self.check_points(X)
-        s = self.noisy.s.reshape(len(self.sketch.matrix), -1)
+        s = self.noisy.s.reshape(len(self.sketch.matrix), self.outputs)
         decoders = self._decoders()
         mean = self._stack([d.mean(points, s[:, c]) for c, d in enumerate(decoders)])
         if return_std:
@@ -255,6 +255,7 @@ class Release:
             "prior": {
                 "kernel": kernel,
                 "mean": b.prior_mean.tolist(),
+                "unit": b.unit.tolist(),
                 "noise_variance": model.noise_variance,
                 "approximation": getattr(model, "approximation", "exact"),
             },
@@ -283,8 +284,8 @@ class Release:
 
 
 def _std(decoder: Decoder, points: Array) -> Array:
-    model = decoder.model
-    return np.sqrt(decoder.dp_variance(points) + model.variance_without_privacy(points))
+    parts = decoder.uncertainty(points)
+    return np.hypot(parts.latent, parts.dp)
 
 
 def _now() -> str:
@@ -333,6 +334,7 @@ def _build(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Release
         lo=lo,
         hi=hi,
         prior_mean=np.asarray(prior["mean"], dtype=np.float64),
+        unit=np.asarray(prior["unit"], dtype=np.float64),
         epsilon=float(guarantee["epsilon"]),
         delta=float(guarantee["delta"]),
         calibration=guarantee["calibration"],
@@ -429,7 +431,7 @@ def _check_shapes(release: Release) -> Check:
         *([(len(matrix),)] if D == 1 else []),
     ):
         problems.append(f"{noisy.values.shape} values for a sketch of {len(matrix)} rows")
-    if b.hi.shape != (D,) or b.prior_mean.shape != (D,) or not np.all(b.hi > b.lo):
+    if not (b.hi.shape == b.prior_mean.shape == b.unit.shape == (D,) and np.all(b.hi > b.lo)):
         problems.append("bounds and prior mean do not fit together")
     if b.weights.shape != (len(b.points),) or b.points.shape[1] != b.model.X.shape[1]:
         problems.append("workload points, weights and inputs do not fit together")

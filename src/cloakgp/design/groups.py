@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from cloakgp.design.result import Array
 
-#: Groups up to this size are scaled by their exact bound, larger ones by √Σ|t_iᵀt_j|.
-EXACT = 12
+#: The core's bounds: exact up to the first size, √Σ|t_iᵀt_j| up to the second, Σ‖t_i‖ above.
+EXACT, GRAM = 12, 2000
 #: Rounding T to its grid may lengthen a sum of columns by this much for each row of a group.
 MARGIN = 2e-6
 
@@ -27,7 +27,7 @@ def fit_groups(T: Array, groups: ArrayLike, *, together: bool = False) -> Array:
     order = np.argsort(codes, kind="stable")
     owned = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
     reach = np.ones(T.shape[1])
-    for rows in owned:
+    for rows in (rows for rows in owned if len(rows) > 1):
         reach[rows] = _reach(T[:, rows]) * (1.0 + MARGIN * len(rows) * np.sqrt(T.shape[0]))
     if together:
         reach[:] = reach.max()
@@ -37,6 +37,8 @@ def fit_groups(T: Array, groups: ArrayLike, *, together: bool = False) -> Array:
 def _reach(columns: Array) -> float:
     """Return max over |a_i| ≤ 1 of ‖Σ a_i t_i‖, or an upper bound for a large group."""
     size = columns.shape[1]
+    if size > GRAM:
+        return float(np.linalg.norm(columns, axis=0).sum())
     gram = columns.T @ columns
     if size > EXACT:
         return float(np.sqrt(np.abs(gram).sum()))

@@ -1,0 +1,346 @@
+"""The command line: ``cloakgp plan | release | predict | verify | demo``.
+
+A plan reads public columns only.  A release opens the private column once, after the user has seen
+the plan and agreed, and everything that can fail is rehearsed before.  Errors are one paragraph;
+none shows a private value, and each says whether budget was spent.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cloakgp._version import __version__
+from cloakgp.datasets import make_heights
+from cloakgp.options import Settings
+from cloakgp.plot import plot_plan
+from cloakgp.publish import (
+    RELEASE,
+    Job,
+    Progress,
+    check_folder,
+    check_outputs,
+    picture,
+    predictions,
+    publish,
+)
+from cloakgp.release import Release
+from cloakgp.statement import names_of, people_in
+from cloakgp.tables import CommandError, printable, read_points, to_csv, write_file
+from cloakgp.terminal import (
+    Commands,
+    complain,
+    heading,
+    plan_report,
+    print_json,
+    screen,
+    show_plan,
+    show_release,
+    show_report,
+    show_verification,
+    table,
+    working,
+)
+
+PICTURES = (".png", ".svg", ".pdf")
+#: What the demo asks for: a kernel rough enough for the growth of children.
+DEMO: dict[str, Any] = {
+    "inputs": "age",
+    "output": "height_cm",
+    "bounds": "40,200",
+    "epsilon": 1,
+    "delta": 1e-5,
+    "kernel": "2500*Matern(30)",
+    "prior_mean": 140,
+    "noise_variance": 49,
+}
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Publish a curve or map of one private column by public ones, differentially private.",
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+# ----------------------------------------------------------------------------------------- options
+
+_MODEL, _BUDGET = "Model", "Guarantee"
+
+
+def _option(help: str, metavar: str, panel: str | None = None) -> Any:
+    return typer.Option(help=help, metavar=metavar, rich_help_panel=panel, show_default=False)
+
+
+def _flag(name: str, help: str) -> Any:
+    return typer.Option(name, help=help, metavar="", show_default=False)
+
+
+Data = Annotated[Path, typer.Argument(help="CSV or Parquet file", metavar="DATA")]
+Saved = Annotated[Path, typer.Argument(help="A release file", metavar="RELEASE")]
+Inputs = Annotated[str | None, _option("Public columns to predict from", "NAME[,NAME]")]
+Output = Annotated[str | None, _option("Private columns", "NAME[,NAME]")]
+At = Annotated[str | None, _option("Points that matter: a grid or a file", "NAME=LO:HI:COUNT|FILE")]
+Groups = Annotated[str | None, _option("Column that names the owner of each row", "NAME")]
+Config = Annotated[Path | None, _option("Settings; flags win over it", "FILE.toml")]
+Epsilon = Annotated[float | None, _option("Privacy budget, 1 if not given", "NUMBER", _BUDGET)]
+Delta = Annotated[float | None, _option("Privacy budget, 1e-5 if not given", "NUMBER", _BUDGET)]
+Bounds = Annotated[
+    list[str] | None,
+    _option("Public bounds of the private column; repeat for several", "LO,HI", _BUDGET),
+]
+Calibration = Annotated[str | None, _option("How epsilon sets the noise", "analytic|hall", _BUDGET)]
+Kernel = Annotated[str | None, _option("Such as 900*RBF(25) + 10*Matern(5)", "SPEC", _MODEL)]
+NoiseVariance = Annotated[
+    float | None, _option("Variance of outputs around the curve", "NUMBER", _MODEL)
+]
+PriorMean = Annotated[str | None, _option("Mean before anything is known", "NUMBER", _MODEL)]
+Inducing = Annotated[int | None, _option("Number of inducing inputs", "N", _MODEL)]
+Approximation = Annotated[str | None, _option("Sparse model", "fitc|dtc", _MODEL)]
+Design = Annotated[
+    str | None, _option("Which numbers are published", "bayes|total|worst|volume", _MODEL)
+]
+Decode = Annotated[str | None, _option("How predictions are made", "bayes|direct", _MODEL)]
+Rank = Annotated[int | None, _option("Publish at most so many numbers", "N", _MODEL)]
+AsJson = Annotated[bool, _flag("--json", "Print one JSON object and nothing else")]
+Force = Annotated[bool, _flag("--force", "Overwrite existing outputs")]
+
+
+def _settings(ctx: typer.Context) -> Settings:
+    """Return what was asked for, from the flags of this command and its settings file."""
+    names = Settings.__dataclass_fields__
+    flags = {name: value for name, value in ctx.params.items() if name in names}
+    lists = {name: list(v) if v else None for name, v in flags.items() if name == "bounds"}
+    return Settings.gather(flags | lists, ctx.params["config"])
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    ctx: typer.Context,
+    version: Annotated[bool, _flag("--version", "Print the version")] = False,
+    debug: Annotated[bool, _flag("--debug", "Show where an unexpected error happened")] = False,
+) -> None:
+    ctx.obj = Progress(debug=debug)
+    if version:
+        print(f"cloakgp {__version__}")
+        raise typer.Exit()
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+        raise typer.Exit()
+
+
+# ---------------------------------------------------------------------------------------- commands
+
+
+@app.command(
+    "plan",
+    epilog="Examples:\n\n"
+    "cloakgp plan heights.csv --inputs age --bounds 40,200\n\n"
+    "cloakgp plan heights.csv --inputs age --bounds 40,200 --required-std 10 --plot plan.png",
+)
+def plan_command(
+    ctx: typer.Context,
+    data: Data,
+    inputs: Inputs = None,
+    output: Output = None,
+    at: At = None,
+    groups: Groups = None,
+    config: Config = None,
+    bounds: Bounds = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    calibration: Calibration = None,
+    kernel: Kernel = None,
+    noise_variance: NoiseVariance = None,
+    prior_mean: PriorMean = None,
+    inducing: Inducing = None,
+    approximation: Approximation = None,
+    design: Design = None,
+    decode: Decode = None,
+    rank: Rank = None,
+    required_std: Annotated[
+        float | None, _option("Find the smallest epsilon with so little noise", "NUMBER")
+    ] = None,
+    compare: Annotated[
+        bool, _flag("--compare/--no-compare", "Compare other budgets and designs")
+    ] = True,
+    plot: Annotated[Path | None, _option("Draw the noise", "FILE.png")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """See what a release would cost, before spending.  Never opens the private column."""
+    settings = _settings(ctx)
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise CommandError(f"--plot {printable(plot)} must end in one of {', '.join(PICTURES)}")
+    if required_std is not None and not required_std > 0:
+        raise CommandError(f"--required-std must be a number > 0, got {required_std:g}")
+    with working() as step:
+        plan = Job.prepare(data, settings).plan
+        report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
+    if plot is not None:
+        write_file(plot, picture(plot_plan(plan, target_names=settings.output), plot.suffix))
+    if as_json:
+        print_json(report)
+    else:
+        show_report(screen(), plan, settings, report)
+
+
+@app.command(
+    "release",
+    epilog="Examples:\n\n"
+    "cloakgp release heights.csv --inputs age --output height_cm --bounds 40,200 --out pub\n\n"
+    "cloakgp release heights.csv --config release.toml --out pub --yes",
+)
+def release_command(
+    ctx: typer.Context,
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder to write into", metavar="FOLDER")],
+    inputs: Inputs = None,
+    output: Output = None,
+    at: At = None,
+    groups: Groups = None,
+    config: Config = None,
+    bounds: Bounds = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    calibration: Calibration = None,
+    kernel: Kernel = None,
+    noise_variance: NoiseVariance = None,
+    prior_mean: PriorMean = None,
+    inducing: Inducing = None,
+    approximation: Approximation = None,
+    design: Design = None,
+    decode: Decode = None,
+    rank: Rank = None,
+    yes: Annotated[bool, _flag("--yes", "Spend without asking")] = False,
+    force: Force = False,
+) -> None:
+    """Publish: shows the plan, asks, spends once, and writes the release with all that follows."""
+    progress: Progress = ctx.obj
+    progress.spending = True
+    if not (yes or sys.stdin.isatty()):
+        raise CommandError(
+            "a release spends privacy budget for good, so it asks first, and there is no terminal "
+            "to ask on; look at `cloakgp plan`, then give --yes to agree beforehand."
+        )
+    settings = _settings(ctx)
+    check_outputs(settings)
+    check_folder(out, data, force)
+    with working():
+        job = Job.prepare(data, settings, to_release=True)
+    show_plan(screen(), job.plan, settings)
+    if not (yes or _agreed(job)):
+        complain(f"not released. {progress.fate()}")
+        raise typer.Exit(1)
+    with working() as step:
+        release = publish(job, out, progress, step)
+    show_release(screen(), release, out)
+
+
+def _agreed(job: Job) -> bool:
+    plan, people = job.plan, people_in(job.plan.blueprint)
+    print(
+        f"This spends epsilon = {plan.epsilon:g} and delta = {plan.delta:g} of the privacy of "
+        f"{people} people. What is published cannot be taken back.\nRelease now? [y/N] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+@app.command(
+    "predict",
+    epilog="Examples:\n\n"
+    "cloakgp predict pub/release.cloakgp --at age=0:90:10\n\n"
+    'cloakgp predict map.cloakgp --at "age=0:90:10,weight=20:60:5" --out grid.csv',
+)
+def predict_command(
+    release: Saved,
+    at: Annotated[str, _option("Where to predict: a grid or a file", "NAME=LO:HI:COUNT|FILE")],
+    out: Annotated[Path | None, _option("Write a table", "FILE.csv")] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Predict from a release, as often as wanted: spends nothing.
+
+    Prints a table on a terminal, and CSV into a pipe.
+    """
+    if out is not None and out.suffix.lower() != ".csv":
+        raise CommandError(f"--out {printable(out)} must end in .csv")
+    if out is not None and out.exists() and not force:
+        raise CommandError(f"{printable(out)} exists; choose another name or give --force")
+    loaded = Release.load(release)
+    frame = predictions(loaded, read_points(at, names_of(loaded)[0]))
+    if out is not None:
+        write_file(out, to_csv(frame))
+    if as_json:
+        print_json({"release_id": loaded.release_id, "predictions": frame.to_dict("records")})
+    elif out is None and sys.stdout.isatty():
+        screen().print(table(frame))
+    elif out is None:
+        sys.stdout.write(to_csv(frame).decode())
+
+
+@app.command("verify", epilog="Example:\n\ncloakgp verify pub/release.cloakgp")
+def verify_command(release: Saved, as_json: AsJson = False) -> None:
+    """Check the guarantee of a release again, from its file alone.
+
+    The exit code is 0 if it holds, 1 if it does not, and 2 if the file cannot be read.
+    """
+    loaded = Release.load(release, check=False)
+    report = loaded.verify()
+    if as_json:
+        checks = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in report.checks]
+        facts = {"release_id": loaded.release_id, "epsilon": loaded.epsilon, "delta": loaded.delta}
+        print_json({"ok": report.ok, **facts, "private": loaded.private, "checks": checks})
+    else:
+        show_verification(screen(), loaded, report)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+@app.command("demo", epilog="Example:\n\ncloakgp demo --out demo-output")
+def demo_command(
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder to write into")] = Path("demo-output"),
+) -> None:
+    """Plan, release, predict and verify on made-up heights of 400 people."""
+    console = screen()
+    people = to_csv(make_heights(n=400, random_state=0))
+    data = out / "heights.csv"
+    if out.exists() and any(out.iterdir()) and not (data.exists() and data.read_bytes() == people):
+        raise CommandError(f"{printable(out)} is not the folder of an earlier demo; give another")
+    out.mkdir(parents=True, exist_ok=True)
+    write_file(data, people)
+    settings = Settings.gather(DEMO)
+    given = [word for key, v in DEMO.items() for word in (f"--{key.replace('_', '-')}", str(v))]
+    flags = shlex.join(given)
+    heading(console, "Plan: what would it cost?", f"cloakgp plan {data} {flags}")
+    with working() as step:
+        job = Job.prepare(data, settings, to_release=True)
+        report = plan_report(job.plan, settings, step)
+    drawn = plot_plan(job.plan, target_names=settings.output)
+    write_file(out / "plan.png", picture(drawn, ".png"))
+    show_report(console, job.plan, settings, report)
+    heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")
+    with working() as step:
+        release = publish(job, out, ctx.obj, step)
+    show_release(console, release, out)
+    heading(console, "Predict: free", f"cloakgp predict {out / RELEASE} --at age=0:80:9")
+    console.print(table(predictions(release, read_points("age=0:80:9", settings.inputs))))
+    heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
+    loaded = Release.load(out / RELEASE)
+    show_verification(console, loaded, loaded.verify())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,377 @@
+"""What the user asks for: settings and kernels, from flags and from a TOML file.
+
+Nothing that is written there is evaluated: kernels have a small grammar of their own, and an error
+points at the place.  There is no option that makes noise repeatable.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.gaussian_process import kernels as sk
+
+from cloakgp.decode import Decode
+from cloakgp.gp.sparse import Approximation
+from cloakgp.kernels import Gibbs
+from cloakgp.plan import DesignName
+from cloakgp.privacy.calibration import Calibration
+from cloakgp.regression import PrivateGPRegressor
+from cloakgp.tables import CommandError, as_number, listed, printable
+
+Kernel = Any  # scikit-learn has no type hints
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a plan or a release can be told; the names are those of the TOML file."""
+
+    inputs: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    bounds: tuple[tuple[float, float], ...] = ()
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    kernel: Kernel = None
+    noise_variance: float | None = None
+    prior_mean: tuple[float, ...] = ()
+    inducing: int | None = None
+    approximation: str = "fitc"
+    design: str = "bayes"
+    decode: str = "bayes"
+    calibration: str = "analytic"
+    rank: int | None = None
+    groups: str | None = None
+    at: str | None = None
+
+    @classmethod
+    def gather(cls, flags: Mapping[str, Any], config: Path | None = None) -> Settings:
+        """Combine flags, which win, with a TOML file."""
+        asked = {} if config is None else _read_config(config)
+        asked |= {
+            name: (f"--{name.replace('_', '-')}", value)
+            for name, value in flags.items()
+            if value is not None
+        }
+        settings = cls(**{n: _READERS[n](where, value) for n, (where, value) in asked.items()})
+        settings._check()
+        return settings
+
+    def estimator(self) -> PrivateGPRegressor:
+        """Return the estimator that these settings describe; its noise is never repeatable."""
+        pairs = self.bounds * max(len(self.output), 1) if len(self.bounds) == 1 else self.bounds
+        lo, hi = ([pair[side] for pair in pairs] for side in (0, 1))
+        mean: Any = list(self.prior_mean) if len(self.prior_mean) > 1 else None
+        return PrivateGPRegressor(
+            self.kernel,
+            bounds=(lo[0], hi[0]) if len(pairs) == 1 else (lo, hi),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            noise_variance=self.noise_variance,
+            prior_mean=self.prior_mean[0] if len(self.prior_mean) == 1 else mean,
+            inducing=self.inducing,
+            approximation=self.approximation,
+            design=self.design,
+            decode=self.decode,
+            calibration=self.calibration,
+            rank=self.rank,
+        )
+
+    def _check(self) -> None:
+        if not self.inputs:
+            raise CommandError(
+                "--inputs is missing: name the public columns to predict from, such as --inputs age"
+            )
+        if not self.bounds:
+            raise CommandError(
+                "--bounds is missing: give public bounds of the private column, such as --bounds "
+                "0,200. Say what is possible, not what occurred: bounds taken from the data leak"
+            )
+        outputs = max(len(self.output), len(self.bounds), 1)
+        for name, given in (("--bounds", len(self.bounds)), ("--prior-mean", len(self.prior_mean))):
+            if (given > 1 and self.output and given != len(self.output)) or given > outputs:
+                raise CommandError(
+                    f"{name} has {given} entries for {outputs} private column(s); give one for "
+                    "all, or one for each"
+                )
+        lists = [] if self.kernel is None else self.kernel.get_params().values()
+        for scales in (value for value in lists if isinstance(value, np.ndarray)):
+            if scales.size != len(self.inputs):
+                raise CommandError(
+                    f"the kernel has a list of {scales.size} lengthscales, but the inputs are "
+                    f"{listed(self.inputs)}; give one for each, or one number for all"
+                )
+        if not math.isfinite(self.epsilon):
+            raise CommandError(
+                "--epsilon must be finite: without noise nothing is private, and the command line "
+                "makes private releases only"
+            )
+        public = {*self.inputs, *([self.groups] if self.groups else [])}
+        if both := [name for name in self.output if name in public]:
+            raise CommandError(
+                f"{listed(both)} is named as private and as public; --inputs and --groups are "
+                "published as they are"
+            )
+
+
+# --------------------------------------------------------------------------------------- settings
+
+
+def _read_config(path: Path) -> dict[str, tuple[str, Any]]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CommandError(f"there is no settings file {printable(path)}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CommandError(f"{printable(path)} is not TOML: {printable(error)}") from None
+    asked = {key.replace("-", "_"): (f"{key} in {path}", v) for key, v in content.items()}
+    unknown = [key for key in content if key.replace("-", "_") not in _READERS]
+    if unknown:
+        raise CommandError(
+            f"{printable(path)} has the unknown key {listed(unknown)}; known are: "
+            f"{listed(list(_READERS))}"
+        )
+    return asked
+
+
+def _wrong(where: str, value: Any, wanted: str) -> CommandError:
+    return CommandError(f"{printable(where)} must be {wanted}, got {printable(repr(value))}")
+
+
+def _number(where: str, value: Any) -> float:
+    number = as_number(value)
+    if number is None:
+        raise _wrong(where, value, "a number")
+    return number
+
+
+def _count(where: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _wrong(where, value, "a whole number of at least 1")
+    return value
+
+
+def _numbers(where: str, value: Any) -> tuple[float, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(_number(where, part) for part in (parts if isinstance(parts, list) else [parts]))
+
+
+def _pairs(where: str, value: Any) -> tuple[tuple[float, float], ...]:
+    """Return bounds: "lo,hi", [lo, hi], or a list of either."""
+    if isinstance(value, list) and value and isinstance(value[0], list | str):
+        return tuple(pair for one in value for pair in _pairs(where, one))
+    if isinstance(value, list | str) and len(numbers := _numbers(where, value)) == 2:
+        return ((numbers[0], numbers[1]),)
+    raise _wrong(where, value, "a pair such as 40,200")
+
+
+def _text(where: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(where, value, "text")
+    return value.strip()
+
+
+def _names(where: str, value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise _wrong(where, value, "column names, separated by commas")
+    names = tuple(_text(where, part) for part in parts)
+    if len(set(names)) < len(names):
+        raise _wrong(where, value, "column names, each of them once")
+    return names
+
+
+def _choice(of: Any) -> Callable[[str, Any], str]:
+    def read(where: str, value: Any) -> str:
+        if value not in get_args(of):
+            raise _wrong(where, value, f"one of {', '.join(get_args(of))}")
+        return str(value)
+
+    return read
+
+
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "inputs": _names,
+    "output": _names,
+    "bounds": _pairs,
+    "epsilon": _number,
+    "delta": _number,
+    "kernel": lambda where, value: parse_kernel(_text(where, value)),
+    "noise_variance": _number,
+    "prior_mean": _numbers,
+    "inducing": _count,
+    "approximation": _choice(Approximation),
+    "design": _choice(DesignName),
+    "decode": _choice(Decode),
+    "calibration": _choice(Calibration),
+    "rank": _count,
+    "groups": _text,
+    "at": _text,
+}
+if set(_READERS) != {field.name for field in fields(Settings)}:
+    raise AssertionError("every setting needs a reader")
+
+
+# ---------------------------------------------------------------------------------------- kernels
+
+# Parameters in their order: a default, or None for one that must be given.
+_KERNELS: dict[str, tuple[Callable[..., Kernel], dict[str, float | None]]] = {
+    "RBF": (sk.RBF, {"length_scale": None}),
+    "Matern": (sk.Matern, {"length_scale": None, "nu": 1.5}),
+    "RationalQuadratic": (sk.RationalQuadratic, {"length_scale": None, "alpha": 1.0}),
+    "ExpSineSquared": (sk.ExpSineSquared, {"length_scale": None, "periodicity": None}),
+    "DotProduct": (sk.DotProduct, {"sigma_0": None}),
+    "Constant": (sk.ConstantKernel, {"constant_value": None}),
+    "White": (sk.WhiteKernel, {"noise_level": None}),
+    "Gibbs": (Gibbs, {"lengthscale": None}),
+}
+_MAY_BE_LISTS = {("RBF", "length_scale"), ("Matern", "length_scale"), ("Gibbs", "lengthscale")}
+_TOKEN = re.compile(
+    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<mark>[+*()\[\],=])"
+)
+#: Kernels square their parameters, and the square has to be a float too.
+_SMALLEST, _LARGEST = 1e-150, 1e150
+_MOST_TOKENS, _DEEPEST = 250, 20
+
+
+def parse_kernel(text: str) -> Kernel:
+    """Build a kernel from text such as ``900*RBF([25, 15]) + 10*Matern(5, nu=1.5)``."""
+    return _KernelParser(text).parse()
+
+
+class _KernelParser:
+    """sum = product {"+" product};  product = factor {"*" factor}
+    factor = number | name "(" arguments ")" | "(" sum ")"
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text, self.next, self.depth = text, 0, 0
+        self.tokens: list[tuple[str, str, int]] = []  # kind, text, position
+        place = 0
+        while place < len(text):
+            if text[place].isspace():
+                place += 1
+                continue
+            found = _TOKEN.match(text, place)
+            if found is None or len(self.tokens) >= _MOST_TOKENS:
+                raise self.fault("this cannot stand here" if found is None else "too long", place)
+            self.tokens.append((str(found.lastgroup), found.group(), place))
+            place = found.end()
+        self.tokens.append(("end", "", len(text)))
+
+    def fault(self, problem: str, place: int) -> CommandError:
+        shown = "".join(c if c.isprintable() else "?" for c in self.text)
+        pointer = f"  {shown}\n  {' ' * place}^"
+        return CommandError(f"kernel, position {place + 1}: {problem}\n{pointer}")
+
+    def parse(self) -> Kernel:
+        kernel = self.sum()
+        self.expect("end", "", "'+', '*' or the end")
+        if isinstance(kernel, float):
+            raise self.fault("a number alone is no kernel; write Constant(...)", 0)
+        return kernel
+
+    def peek(self, mark: str) -> bool:
+        return self.tokens[self.next][:2] == ("mark", mark)
+
+    def take(self) -> tuple[str, str, int]:
+        self.next += 1
+        return self.tokens[self.next - 1]
+
+    def expect(self, kind: str, text: str, wanted: str) -> None:
+        found = self.take()
+        if found[:2] != (kind, text):
+            raise self.fault(f"expected {wanted}", found[2])
+
+    def sum(self) -> Kernel:
+        whole = self.product()
+        while self.peek("+"):
+            self.take()
+            part = self.product()
+            both = isinstance(whole, float) and isinstance(part, float)
+            whole = whole + part if both else _kernel(whole) + _kernel(part)
+        return whole
+
+    def product(self) -> Kernel:
+        whole = self.factor()
+        while self.peek("*"):
+            self.take()
+            part = self.factor()
+            both = isinstance(whole, float) and isinstance(part, float)
+            whole = whole * part if both else _kernel(whole) * _kernel(part)
+        return whole
+
+    def factor(self) -> Kernel:
+        kind, text, place = self.take()
+        if kind == "number":
+            return self.number(text, place, zero=True)
+        if kind == "name":
+            return self.call(text, place)
+        if text != "(" or self.depth >= _DEEPEST:
+            known = ", ".join(_KERNELS)
+            raise self.fault(f"expected a number, '(' or one of {known}", place)
+        self.depth += 1
+        inside = self.sum()
+        self.depth -= 1
+        self.expect("mark", ")", "')'")
+        return inside
+
+    def number(self, text: str, place: int, zero: bool = False) -> float:
+        number = float(text)
+        if not (_SMALLEST <= number <= _LARGEST or (zero and number == 0.0)):
+            raise self.fault("this number must be positive and not extreme", place)
+        return number
+
+    def call(self, name: str, place: int) -> Kernel:
+        if name not in _KERNELS:
+            raise self.fault(f"unknown kernel; known are {', '.join(_KERNELS)}", place)
+        build, parameters = _KERNELS[name]
+        self.expect("mark", "(", "'('")
+        given: dict[str, Any] = {}
+        while not self.peek(")"):
+            self.argument(name, list(parameters), given)
+            if not self.peek(")"):
+                self.expect("mark", ",", "',' or ')'")
+        self.take()
+        values = {key: given.get(key, default) for key, default in parameters.items()}
+        if absent := [key for key, value in values.items() if value is None]:
+            raise self.fault(f"{name} needs {listed(absent)}", place)
+        # Nothing is fitted to the private values, so no hyperparameter is free.
+        return build(**values, **{f"{key}_bounds": "fixed" for key in values if key != "nu"})
+
+    def argument(self, name: str, parameters: list[str], given: dict[str, Any]) -> None:
+        kind, text, place = self.take()
+        key = parameters[len(given)] if len(given) < len(parameters) else ""
+        if kind == "name" and self.peek("="):
+            key = text
+            self.take()
+            kind, text, _ = self.take()
+        if key not in parameters or key in given:
+            raise self.fault(f"{name} takes {listed(parameters)}, each once", place)
+        if (kind, text) == ("mark", "[") and (name, key) in _MAY_BE_LISTS:
+            given[key] = np.array(self.numbers(), dtype=np.float64)
+        elif kind == "number":
+            given[key] = self.number(text, place, zero=key in ("constant_value", "sigma_0"))
+        else:
+            raise self.fault(f"expected a number for {key}", self.tokens[self.next - 1][2])
+
+    def numbers(self) -> list[float]:
+        numbers: list[float] = []
+        while not numbers or self.peek(","):
+            if numbers:
+                self.take()
+            kind, text, place = self.take()
+            if kind != "number":
+                raise self.fault("expected a number", place)
+            numbers.append(self.number(text, place))
+        self.expect("mark", "]", "',' or ']'")
+        return numbers
+
+
+def _kernel(part: Kernel) -> Kernel:
+    return sk.ConstantKernel(part, "fixed") if isinstance(part, float) else part

@@ -1,0 +1,318 @@
+"""What the terminal shows: plans, releases and reports in words and tables, and errors.
+
+An error is one paragraph and an exit code, never a traceback.  While private values are in memory,
+nothing that another library says is printed, since its messages may quote them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import math
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import typer
+from rich import progress as rich_progress
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperGroup
+
+from cloakgp.archive import ReleaseFileError
+from cloakgp.options import Settings
+from cloakgp.plan import EPSILONS, Plan
+from cloakgp.publish import OUTPUTS, Progress
+from cloakgp.release import Release, VerificationReport
+from cloakgp.statement import best_guess, names_of, people_in
+from cloakgp.tables import CommandError, listed, printable
+
+#: Rows of a table that only gives an impression.
+FEW = 7
+#: Rows of a table of predictions, at most; files take any number.
+MANY = 60
+
+
+class Commands(TyperGroup):
+    """Turns every end of a command into an exit code and, if it failed, one paragraph."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        standalone = extra.pop("standalone_mode", True)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, ValueError):
+                stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        try:
+            code = super().main(*args, **(extra | {"standalone_mode": False}))
+        except Exception as error:
+            if not hasattr(error, "format_message"):
+                raise
+            where = getattr(getattr(error, "ctx", None), "command_path", "cloakgp")
+            complain(f"{error.format_message()} See `{where} --help`.")
+            code = 2
+        if standalone:
+            sys.exit(code if isinstance(code, int) else 0)
+        return code
+
+    def invoke(self, ctx: Any) -> Any:
+        code = 2
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            code, text = 130, "interrupted."
+        except (CommandError, ReleaseFileError) as error:
+            text = str(error)
+        except MemoryError:
+            text = "there is not enough memory; use inducing inputs, such as --inducing 50"
+        except OSError as error:
+            text = _os_fault(error)
+        except Exception as error:
+            if hasattr(error, "format_message"):  # a fault of usage, which main explains
+                raise
+            text = _unexpected(error, ctx.obj or Progress())
+        fate = (ctx.obj or Progress()).fate()
+        complain(f"{text}\n{fate}" if fate else text)
+        raise typer.Exit(code)
+
+
+def screen() -> Console:
+    """Return the console for results, on the standard output of this moment."""
+    return Console(highlight=False)
+
+
+def complain(text: str) -> None:
+    """Print an error on stderr."""
+    safe = "\n".join(printable(line) for line in text.splitlines())
+    console = Console(stderr=True, highlight=False)
+    message = Text.assemble(("error: ", "bold red"), safe)
+    # A terminal gets wrapped words; a file or pipe gets the line as it is.
+    console.print(message, soft_wrap=not console.is_terminal)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    Console(stderr=True, highlight=False).print(
+        Text.assemble(("note: ", "yellow"), printable(message)), soft_wrap=True
+    )
+
+
+def _os_fault(error: OSError) -> str:
+    reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+    where = f" ({printable(error.filename)})" if error.filename else ""
+    return f"{reason}{where}"
+
+
+def _unexpected(error: Exception, progress: Progress) -> str:
+    """Name an error that nobody foresaw; its message only if it cannot quote private values."""
+    if progress.debug:
+        for line in traceback.format_tb(error.__traceback__):
+            print(line, end="", file=sys.stderr)
+        if not progress.private:
+            print(f"{type(error).__name__}: {printable(error)}", file=sys.stderr)
+    hint = "" if progress.debug else "; `cloakgp --debug ...` shows where it happened"
+    return f"unexpected error: {type(error).__name__}{hint}."
+
+
+@contextlib.contextmanager
+def working() -> Iterator[Callable[[str], None]]:
+    """Show on stderr what is being done, if that is a terminal."""
+    columns = (rich_progress.SpinnerColumn(), rich_progress.TextColumn("{task.description}"))
+    console = Console(stderr=True)
+    with rich_progress.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("Finding the best sketch")
+        yield lambda text: bar.update(task, description=text)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object; what JSON cannot hold becomes null."""
+    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plan_report(
+    plan: Plan,
+    settings: Settings,
+    step: Callable[[str], None],
+    *,
+    compare: bool = True,
+    required_std: float | None = None,
+) -> dict[str, Any]:
+    """Return everything that a plan can tell, for machines."""
+    report: dict[str, Any] = plan.to_dict()
+    report["people"] = people_in(plan.blueprint)
+    report["rows"] = len(plan.blueprint.model.X)
+    report["inputs"], report["outputs"] = settings.inputs, settings.output
+    report["best_guess"] = best_guess(plan.blueprint.sigma)
+    report["points"] = plan.to_frame().to_dict("records")
+    if compare:
+        report["epsilons"] = []
+        for epsilon in EPSILONS:
+            step(f"Comparing budgets: epsilon = {epsilon:g}")
+            report["epsilons"] += plan.compare_epsilons((epsilon,)).to_dict("records")
+        step("Comparing designs")
+        report["designs"] = plan.compare_designs().to_dict("records")
+    if required_std is not None:
+        step("Searching for the smallest epsilon")
+        report["required"] = {"std": required_std, "epsilon": None, "reason": None}
+        try:
+            report["required"]["epsilon"] = plan.required_epsilon(required_std)
+        except ValueError as error:
+            report["required"]["reason"] = str(error)
+    return report
+
+
+def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
+    """Say what would be released, and the noise at a few points."""
+    _say(console, plan.summary())
+    b = plan.blueprint
+    if b.groups is not None:
+        _say(console, f"The {len(b.model.X)} rows belong to {people_in(b)} people.")
+    _say(
+        console,
+        "Who has narrowed one person down to two equally likely values would guess right at most "
+        f"{math.ceil(1000.0 * best_guess(b.sigma)) / 10.0:g} % of the time; a coin gives 50 %.",
+    )
+    frame = plan.to_frame()
+    names = settings.output if len(settings.output) == len(b.lo) else [""] * len(b.lo)
+    titles = {"floor_std": "std without privacy", "noise_std": "noise for privacy (std)"}
+    titles["total_std"] = "together"
+    for column, name in enumerate(names):
+        titles[f"noise_std_{column}"] = f"{name}: noise for privacy (std)"
+        titles[f"total_std_{column}"] = f"{name}: together"
+    rows = np.unique(np.linspace(0, len(frame) - 1, FEW).round().astype(int))
+    _show_table(console, frame.iloc[rows].rename(columns=titles), "Noise at a few points")
+
+
+def show_report(console: Console, plan: Plan, settings: Settings, report: dict[str, Any]) -> None:
+    """Show a plan with its comparisons."""
+    show_plan(console, plan, settings)
+    titles = {
+        "typical_noise_std": "typical noise",
+        "largest_noise_std": "largest noise",
+        "published_values": "numbers",
+    }
+    for key, same, title in (
+        ("epsilons", "design", "Other budgets (noise as standard deviations)"),
+        ("designs", "epsilon", "Other designs (noise as standard deviations)"),
+    ):
+        if key in report:
+            frame = pd.DataFrame(report[key]).drop(columns=same).rename(columns=titles)
+            _show_table(console, frame, title)
+    if settings.calibration == "hall" and "epsilons" in report:
+        _say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
+    if "required" in report:
+        required = report["required"]
+        answer = f"Noise of at most {required['std']:g} at every point takes "
+        if required["epsilon"] is None:
+            answer = (
+                f"No budget gives that: {required['reason']}. It counts at every point; --at can "
+                "leave out places with few people."
+            )
+        else:
+            # Four digits, rounded up: what is printed is enough.
+            answer += f"epsilon = {math.ceil(required['epsilon'] * 1e4) / 1e4:g}."
+        _say(console, answer)
+    _say(console, "Nothing private was read and nothing was spent.")
+
+
+def show_release(console: Console, release: Release, folder: Path) -> None:
+    """Say what was released and where it is."""
+    inputs, outputs = names_of(release)
+    people = people_in(release.blueprint)
+    written = [name for name in OUTPUTS if (folder / name).exists()]
+    _say(
+        console,
+        f"Released {release.noisy.values.size} noisy numbers about {listed(outputs)} of {people} "
+        f"people by {listed(inputs)}.\n"
+        f"Guarantee: differentially private with epsilon = {release.epsilon:g} and delta = "
+        f"{release.delta:g}, for replacing one person's private values.\n"
+        f"Certificate: {_certificate(release)}\n"
+        f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
+    )
+
+
+def show_verification(console: Console, release: Release, report: VerificationReport) -> None:
+    """Show every check, then what they come to."""
+    grid = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("check", "result", "what was found"):
+        grid.add_column(title)
+    for check in report.checks:
+        result = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
+        grid.add_row(check.name, result, Text(printable(check.detail)))
+    console.print(grid)
+    console.print()
+    if report.ok:
+        text = (
+            f"The guarantee holds: the {release.noisy.values.size} numbers tell about the outputs of "
+            f"any one of {people_in(release.blueprint)} people no more than epsilon = "
+            f"{release.epsilon:g} and delta = {release.delta:g} allow. That the noise was drawn "
+            "afresh has to be believed; everything else was worked out again."
+        )
+    else:
+        failed = ", ".join(check.name for check in report.checks if not check.passed)
+        text = f"The guarantee does NOT hold ({failed}). Do not rely on this release."
+    _say(console, text)
+
+
+def heading(console: Console, title: str, command: str) -> None:
+    """Start a step of the demo with the command that does the same."""
+    console.print()
+    console.rule(Text(title, "bold"), align="left", style="dim")
+    console.print(Text(f"$ {printable(command)}", "cyan"), soft_wrap=True)
+    console.print()
+
+
+def table(frame: pd.DataFrame, title: str | None = None) -> Table:
+    """Return a table to print, shortened if it is very long."""
+    grid = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    for name in frame.columns:
+        grid.add_column(Text(printable(name)), justify="right", header_style="dim")
+    for row in frame.head(MANY).itertuples(index=False):
+        grid.add_row(*(Text(_cell(value)) for value in row))
+    if len(frame) > MANY:
+        grid.caption = f"{len(frame) - MANY} more rows; --out writes them all"
+    return grid
+
+
+def _show_table(console: Console, frame: pd.DataFrame, title: str) -> None:
+    console.print(table(frame, title))
+    console.print()
+
+
+def _certificate(release: Release) -> str:
+    """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
+    if not math.isfinite(release.gap):
+        return release.status
+    share = 100.0 * max(release.gap, 0.0)
+    return (
+        f"no other choice of numbers to publish could be better by more than {share:.1g} % "
+        f"({release.status})."
+    )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else printable(value)
+
+
+def _say(console: Console, text: str) -> None:
+    for line in text.splitlines():
+        console.print(Text(printable(line)), soft_wrap=not console.is_terminal)
+    console.print()
