@@ -75,7 +75,7 @@ class Settings:
             noise_variance=self.noise_variance,
             prior_mean=self.prior_mean[0] if len(self.prior_mean) == 1 else mean,
             inducing=self.inducing,
-            approximation=self.approximation,
+            approximation=self.approximation,  # type: ignore[arg-type]
             design=self.design,
             decode=self.decode,
             calibration=self.calibration,

@@ -87,18 +87,17 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
     if len(inputs) == 1:
         figure, rows = _rows(ax, len(outputs), panels=1)
         x = _line(b)
-        floor = np.sqrt(b.model.variance_without_privacy(x[:, None]))
         for decoder, name, (panel,) in zip(decoders, outputs, rows, strict=True):
-            noise = np.sqrt(decoder.dp_variance(x[:, None]))
-            _draw_errors(panel, x, noise, floor)
+            parts = decoder.uncertainty(x[:, None])
+            _draw_errors(panel, x, parts.dp, parts.latent)
             _draw_inputs(panel, b)
             panel.set(xlabel=_label(inputs[0]), ylabel=_label(f"{name}: standard deviation"))
         return _finish(figure, rows, footnote, private, embedded=ax is not None)
     plane = _plane(b)
     figure, rows = _rows(ax, len(outputs), panels=2)
-    floor = np.sqrt(b.model.variance_without_privacy(plane.points))
     for decoder, name, panels in zip(decoders, outputs, rows, strict=True):
-        noise = np.sqrt(decoder.dp_variance(plane.points))
+        parts = decoder.uncertainty(plane.points)
+        noise, floor = parts.dp, parts.latent
         top = float(max(noise.max(), floor.max()))
         title = f"{name}: noise for privacy (std)"
         _draw_map(panels[0], plane, noise, b, "cividis", title, top)
@@ -165,13 +164,13 @@ def _draw_curve(
 ) -> None:
     total = NORMAL_95 * np.hypot(dp, latent)
     inner = NORMAL_95 * dp
-    for half, colour, label in (
-        (total, PALE_BLUE, "95 % band: total"),
-        (inner, PALE_ORANGE, "95 % band: noise for privacy alone"),
+    for half, fill, edge, label in (
+        (total, PALE_BLUE, BLUE, "95 % band: total"),
+        (inner, PALE_ORANGE, "none", "95 % band: noise for privacy alone"),
     ):
-        ax.fill_between(x, mean - half, mean + half, color=colour, lw=0, label=label)
-    for edge in (mean - total, mean + total):
-        ax.plot(x, edge, color=BLUE, lw=1.2)
+        ax.fill_between(x, mean - half, mean + half, fc=fill, ec=edge, lw=1.0, label=label)
+    for rim in (mean - total, mean + total):
+        ax.plot(x, rim, color=BLUE, lw=1.2)
     ax.plot(x, mean, color=INK, lw=2.0, label="prediction")
     lo, hi = bounds
     spare = 0.04 * (hi - lo)

@@ -82,8 +82,24 @@ def people_in(blueprint: Blueprint) -> int:
     return len(blueprint.model.X) if groups is None else len(np.unique(groups))
 
 
+def certificate(release: Release) -> str:
+    """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
+    b = release.blueprint
+    if not math.isfinite(release.gap):
+        return "it is not known how far the choice of numbers to publish is from the best"
+    # The gap is that of the design; what was done to it afterwards is not in it.
+    before = ""
+    if b.groups is not None:
+        before = "before people with several rows were allowed for, "
+    elif b.rank is not None and b.design != "bayes":
+        before = f"before the choice was cut down to {b.rank}, "
+    share = _up(100.0 * max(release.gap, 0.0), 1)
+    return f"{before}no other choice of numbers to publish was better by more than {share:g} %"
+
+
 def _listed(names: list[str]) -> str:
-    return ", ".join(f"**{escape(name)}**" for name in names)
+    marked = [f"**{escape(name)}**" for name in names]
+    return " and ".join([", ".join(marked[:-1]), marked[-1]] if len(marked) > 1 else marked)
 
 
 def _published(release: Release) -> str:
@@ -174,16 +190,11 @@ def _noise(release: Release) -> str:
             f"One person can move all the numbers together by at most {unit} "
             f"(calibration: {escape(noisy.calibration)})."
         )
-    certified = (
-        "There is no proven figure for how close to the best possible the choice of numbers is"
-        if not math.isfinite(release.gap)
-        else "The choice of numbers is proven to be within "
-        f"{100.0 * max(release.gap, 0.0):.2g} % of the best possible for its aim"
-    )
     return (
         "## How it was made\n\n"
-        f"{drawn}\n\n{certified} (design: {escape(release.blueprint.design)}; "
-        f"{escape(release.status)}). A worse choice would have cost accuracy, not privacy."
+        f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
+        f"{escape(release.blueprint.design)}; {escape(release.status)}). A worse choice would have "
+        "cost accuracy, not privacy."
     )
 
 

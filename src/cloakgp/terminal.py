@@ -31,7 +31,7 @@ from cloakgp.options import Settings
 from cloakgp.plan import EPSILONS, Plan
 from cloakgp.publish import OUTPUTS, Progress
 from cloakgp.release import Release, VerificationReport
-from cloakgp.statement import best_guess, names_of, people_in
+from cloakgp.statement import best_guess, certificate, names_of, people_in
 from cloakgp.tables import CommandError, listed, printable
 
 #: Rows of a table that only gives an impression.
@@ -54,7 +54,7 @@ class Commands(TyperGroup):
             if not hasattr(error, "format_message"):
                 raise
             where = getattr(getattr(error, "ctx", None), "command_path", "cloakgp")
-            complain(f"{error.format_message()} See `{where} --help`.")
+            complain(f"{error.format_message().rstrip('.')}. See `{where} --help`.")
             code = 2
         if standalone:
             sys.exit(code if isinstance(code, int) else 0)
@@ -127,7 +127,8 @@ def working() -> Iterator[Callable[[str], None]]:
     """Show on stderr what is being done, if that is a terminal."""
     columns = (rich_progress.SpinnerColumn(), rich_progress.TextColumn("{task.description}"))
     console = Console(stderr=True)
-    with rich_progress.Progress(*columns, console=console, transient=True) as bar:
+    quiet = not console.is_terminal
+    with rich_progress.Progress(*columns, console=console, transient=True, disable=quiet) as bar:
         task = bar.add_task("Finding the best sketch")
         yield lambda text: bar.update(task, description=text)
 
@@ -191,12 +192,17 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
         f"{math.ceil(1000.0 * best_guess(b.sigma)) / 10.0:g} % of the time; a coin gives 50 %.",
     )
     frame = plan.to_frame()
-    names = settings.output if len(settings.output) == len(b.lo) else [""] * len(b.lo)
-    titles = {"floor_std": "std without privacy", "noise_std": "noise for privacy (std)"}
-    titles["total_std"] = "together"
-    for column, name in enumerate(names):
-        titles[f"noise_std_{column}"] = f"{name}: noise for privacy (std)"
-        titles[f"total_std_{column}"] = f"{name}: together"
+    names = settings.output if len(settings.output) == len(b.lo) else range(len(b.lo))
+    titles = {
+        "noise_std": "noise for privacy (std)",
+        "total_std": "together",
+        "floor_std": "std without privacy",
+    }
+    titles |= {
+        f"{key}_{column}": f"{name}: {title}"
+        for column, name in enumerate(names)
+        for key, title in titles.items()
+    }
     rows = np.unique(np.linspace(0, len(frame) - 1, FEW).round().astype(int))
     _show_table(console, frame.iloc[rows].rename(columns=titles), "Noise at a few points")
 
@@ -244,7 +250,7 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
         f"people by {listed(inputs)}.\n"
         f"Guarantee: differentially private with epsilon = {release.epsilon:g} and delta = "
         f"{release.delta:g}, for replacing one person's private values.\n"
-        f"Certificate: {_certificate(release)}\n"
+        f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
 
@@ -261,8 +267,8 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     console.print()
     if report.ok:
         text = (
-            f"The guarantee holds: the {release.noisy.values.size} numbers tell about the outputs of "
-            f"any one of {people_in(release.blueprint)} people no more than epsilon = "
+            f"The guarantee holds: {release.noisy.values.size} numbers tell about the outputs of any "
+            f"one of {people_in(release.blueprint)} people no more than epsilon = "
             f"{release.epsilon:g} and delta = {release.delta:g} allow. That the noise was drawn "
             "afresh has to be believed; everything else was worked out again."
         )
@@ -295,17 +301,6 @@ def table(frame: pd.DataFrame, title: str | None = None) -> Table:
 def _show_table(console: Console, frame: pd.DataFrame, title: str) -> None:
     console.print(table(frame, title))
     console.print()
-
-
-def _certificate(release: Release) -> str:
-    """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
-    if not math.isfinite(release.gap):
-        return release.status
-    share = 100.0 * max(release.gap, 0.0)
-    return (
-        f"no other choice of numbers to publish could be better by more than {share:.1g} % "
-        f"({release.status})."
-    )
 
 
 def _cell(value: Any) -> str:

@@ -15,7 +15,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
+from scipy.linalg import qr
+from scipy.linalg.lapack import dposv
 
 from cloakgp.design.result import Array
 
@@ -160,25 +161,23 @@ def _newton_step(point: Point, theta: Array, slack: Array, mu: float) -> tuple[A
     # (H + diag(s/θ)) Δθ = g − 1 + μ/θ, scaled by D = √(θ/s) to (I + D Φ Φᵀ D) x = D(…), Δθ = D x.
     d = np.sqrt(theta / slack)
     rhs = d * (point.gradient - 1.0 + mu / theta)
-    wide = len(theta) <= point.features
-    try:
-        if wide:
-            system = point.curvature(d, True)
-            x = cho_solve(_factor_plus_identity(system), rhs)
-        else:  # the smaller system, by the Woodbury identity
-            scaled = point.curvature(d, False)
-            inner = cho_solve(_factor_plus_identity(scaled.T @ scaled), scaled.T @ rhs)
-            x = rhs - scaled @ inner
-    except (LinAlgError, ValueError):
+    if len(theta) <= 1.5 * point.features:
+        x = _solve_plus_identity(point.curvature(d, True), rhs)
+    else:  # the smaller system, by the Woodbury identity
+        scaled = point.curvature(d, False)
+        inner = _solve_plus_identity(scaled.T @ scaled, scaled.T @ rhs)
+        x = None if inner is None else rhs - scaled @ inner
+    if x is None:
         return None
     d_theta = d * x
     return d_theta, mu / theta - slack - slack / theta * d_theta
 
 
-def _factor_plus_identity(A: Array) -> tuple[Array, bool]:
+def _solve_plus_identity(A: Array, b: Array) -> Array | None:
+    """Return (A + I)⁻¹ b for a positive semidefinite A, or None."""
     A.flat[:: A.shape[0] + 1] += 1.0
-    factor: tuple[Array, bool] = cho_factor(A, overwrite_a=True)
-    return factor
+    _, x, failed = dposv(A, b, lower=1)
+    return None if failed or not np.all(np.isfinite(x)) else x
 
 
 def _advance(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from cloakgp.design import dual
 from cloakgp.design.result import (
@@ -57,8 +58,12 @@ class _Volume:
 
     def factor(self, people: dual.People, theta: Array) -> Array:
         """Return the triangular L with L Lᵀ = Σ λ_i v_i v_iᵀ."""
+        inside = self.V[:, people]
+        factor, failed = dpotrf((inside * theta) @ inside.T, lower=1)
+        if not failed and factor.diagonal().min() > 1e-6 * factor.diagonal().max():
+            return factor
         # QR of the root never forms the sum, whose condition is the square of the root's.
-        return qr((self.V[:, people] * np.sqrt(theta)).T, mode="r")[0][: self.rank].T
+        return qr((inside * np.sqrt(theta)).T, mode="r")[0][: self.rank].T
 
 
 def _whiten(factor: Array, V: Array) -> Array:
