@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import mpmath as mp
+import numpy as np
+
+from cloakgp.privacy import quantise
 
 
 def profile_50_digits(sigma: float, epsilon: float) -> mp.mpf:
@@ -10,3 +13,14 @@ def profile_50_digits(sigma: float, epsilon: float) -> mp.mpf:
     with mp.workdps(120):
         s, e = mp.mpf(sigma), mp.mpf(epsilon)
         return mp.ncdf(1 / (2 * s) - e * s) - mp.exp(e) * mp.ncdf(-1 / (2 * s) - e * s)
+
+
+def no_noise(scale, count):
+    """A rehearsal without noise: shows what the release would add noise to."""
+    return np.zeros(count, dtype=np.int64)
+
+
+def random_sketch(r, n, seed=0):
+    """A sketch whose longest column has length 1."""
+    T = np.random.default_rng(seed).normal(size=(r, n))
+    return quantise(T / np.linalg.norm(T, axis=0).max())

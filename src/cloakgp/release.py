@@ -404,7 +404,8 @@ def _checks(release: Release) -> list[Check]:
         )
     )
     scale = math.ldexp(noisy.noise_std, noisy.bits)
-    fine = not noisy.private or grid_is_fine_enough(scale, noisy.values.size, noisy.epsilon)
+    count = noisy.values.size * noisy.parts
+    fine = not noisy.private or grid_is_fine_enough(scale, count, noisy.epsilon)
     checks.append(
         Check("grid", fine, f"the discrete noise has a scale of {scale:.3g} steps of its grid")
     )

@@ -10,20 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from reference import no_noise, random_sketch
 
-from cloakgp.privacy import Sketch, gaussian_sigma, quantise, release, squared_sensitivity
+from cloakgp.privacy import (
+    Sketch,
+    gaussian_sigma,
+    quantise,
+    release,
+    sensitivity,
+    squared_sensitivity,
+)
 from cloakgp.privacy import sketch as core
 
 BUDGET = {"epsilon": 1.0, "delta": 0.01}
-
-
-def no_noise(scale, count):
-    return np.zeros(count, dtype=np.int64)
-
-
-def random_sketch(r, n, seed=0):
-    T = np.random.default_rng(seed).normal(size=(r, n))
-    return quantise(T / np.linalg.norm(T, axis=0).max())
 
 
 def exact_product(sketch, y, lo, hi, bits):
@@ -134,8 +133,20 @@ def test_large_groups_have_a_valid_upper_bound(size):
     assert exact <= bound <= triangle * (1 + 1e-12)
 
 
+def test_joint_moves_of_a_group_stay_below_their_bound():
+    sketch = random_sketch(3, 5, seed=4)
+    T = sketch.matrix.astype(float)
+    bound = squared_sensitivity(sketch, np.zeros(5, int), joint=True)
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(5, 4, 20_000))
+    a /= np.linalg.norm(a, axis=1, keepdims=True)
+    moved = np.einsum("rn,nks->rks", T, a)
+    assert np.square(moved).sum(axis=(0, 1)).max() <= bound
+    assert squared_sensitivity(sketch, np.arange(5), joint=True) == squared_sensitivity(sketch)
+
+
 def test_huge_groups_fall_back_to_the_triangle_inequality():
-    size = core.LARGEST_GRAM_GROUP + 1
+    size = sensitivity.LARGEST_GRAM_GROUP + 1
     sketch = quantise(np.full((1, size), 0.5 / size))
     step = int(sketch.matrix[0, 0])
     assert squared_sensitivity(sketch, np.zeros(size, int)) == (size * step) ** 2

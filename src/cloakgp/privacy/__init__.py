@@ -6,7 +6,8 @@ alone.
 """
 
 from cloakgp.privacy.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
-from cloakgp.privacy.sketch import NoisySketch, Sketch, quantise, release, squared_sensitivity
+from cloakgp.privacy.sensitivity import Sketch, quantise, squared_sensitivity
+from cloakgp.privacy.sketch import NoisySketch, release, release_labels
 
 __all__ = [
     "NoisySketch",
@@ -16,5 +17,6 @@ __all__ = [
     "privacy_profile",
     "quantise",
     "release",
+    "release_labels",
     "squared_sensitivity",
 ]

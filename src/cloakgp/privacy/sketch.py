@@ -19,38 +19,24 @@ import opendp.prelude as dp
 from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.privacy.calibration import HAIR, Calibration, gaussian_sigma
+from cloakgp.privacy.sensitivity import (
+    BLOCK,
+    Integers,
+    Sketch,
+    column_blocks,
+    frozen,
+    squared_sensitivity,
+)
 
 dp.enable_features("contrib")
 
-Integers = NDArray[np.int64]
 #: Draws integer noise: (scale, number of values) -> integers.  Only for rehearsals: not private.
 NoiseSource = Callable[[float, int], Integers]
 
-#: T is kept as multiples of 2^-SKETCH_BITS.
-SKETCH_BITS = 20
 #: u is kept as multiples of 2^-k with k between these; the release takes the largest that fits.
 FEWEST_VALUE_BITS, MOST_VALUE_BITS = 16, 40
-#: Groups up to this size are bounded exactly, over all sign patterns.
-LARGEST_EXACT_GROUP = 12
-#: Up to this size the bound is √Σ|t_iᵀt_j|; above it, Σ‖t_i‖.
-LARGEST_GRAM_GROUP = 2000
 #: Noise further out than this many standard deviations has probability below 10^-700.
 TAIL = 60.0
-#: Private values are read in blocks of this many people.
-BLOCK = 1 << 16
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """A sketch matrix on its dyadic grid, T = ``matrix`` · 2^-``bits``.  Public."""
-
-    matrix: NDArray[np.int32]  # (r, N)
-    bits: int
-
-    @property
-    def rounded(self) -> NDArray[np.float64]:
-        """T as it is really used, exact in float64: decode with this one."""
-        return np.ldexp(self.matrix.astype(np.float64), -self.bits)
 
 
 @dataclass(frozen=True)
@@ -60,11 +46,12 @@ class NoisySketch:
     values: Integers  # (r,) or (r, D): s in steps of 2^-bits
     bits: int
     sigma: float  # noise std per unit of sensitivity, from (ε, δ)
-    sensitivity: float  # how far one person can move T u: 1, or √D for D columns
+    sensitivity: float  # how far one person can move T u: 1, √D for D columns, √2 for classes
     epsilon: float
     delta: float
     calibration: Calibration
     private: bool  # False for rehearsals with repeatable noise or with none
+    parts: int = 1  # how many such releases spend (ε, δ) together
 
     @property
     def s(self) -> NDArray[np.float64]:
@@ -77,41 +64,6 @@ class NoisySketch:
         return self.sigma * self.sensitivity
 
 
-def quantise(T: ArrayLike) -> Sketch:
-    """Round T toward zero onto the grid, so that no column grows.  Reads no private value."""
-    T = np.asarray(T, dtype=np.float64)
-    if T.ndim != 2:
-        raise ValueError(f"a sketch must be a matrix (r, N), got an array of shape {T.shape}")
-    if not np.all(np.isfinite(T)):
-        raise ValueError("a sketch must be finite, but T holds NaN or infinite entries")
-    if T.size and np.max(np.abs(T)) > 2.0:
-        raise ValueError("T has entries above 2: its columns cannot have length at most 1")
-    return Sketch(_frozen(np.trunc(np.ldexp(T, SKETCH_BITS)).astype(np.int32)), SKETCH_BITS)
-
-
-def squared_sensitivity(sketch: Sketch, groups: ArrayLike | None = None) -> int:
-    """Bound max ‖Σ_{i in group} a_i t_i‖² over |a_i| ≤ 1, exactly, in steps of 2^(-2 bits).
-
-    Without ``groups`` everybody owns one row, and this is the largest squared column length.
-    """
-    matrix = _checked_matrix(sketch)
-    N = matrix.shape[1]
-    if groups is None:
-        return max((_largest_column(block) for block in _column_blocks(matrix)), default=0)
-    codes = _group_codes(groups, N)
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(codes[order]) > 0]) if N else np.array([], int)
-    sizes = np.diff(np.r_[starts, N])
-    largest = 0
-    for size in np.unique(sizes):
-        step = max(1, BLOCK // (int(size) ** 2 * max(matrix.shape[0], 1)))
-        same_size = starts[sizes == size]
-        for begin in range(0, len(same_size), step):
-            rows = order[same_size[begin : begin + step, None] + np.arange(size)]
-            largest = max(largest, _group_bound(matrix, rows))
-    return largest
-
-
 def release(
     sketch: Sketch,
     y: ArrayLike,
@@ -121,52 +73,124 @@ def release(
     delta: float,
     calibration: Calibration = "analytic",
     groups: ArrayLike | None = None,
+    parts: int = 1,
     rehearsal: NoiseSource | None = None,
 ) -> NoisySketch:
     """Publish T u plus noise: (``epsilon``, ``delta``)-private under replacing one person's values.
 
     ``y`` is (N,) or (N, D), clipped into the public ``bounds`` (lo, hi), each a number or one per
-    column.  With ``epsilon=inf`` no noise is added; with ``rehearsal`` the noise comes from that
-    function; both are stamped as not private.
+    column.  With ``parts`` = k this is one of k releases about the same people that spend
+    (``epsilon``, ``delta``) together.  With ``epsilon=inf`` no noise is added; with ``rehearsal``
+    the noise comes from that function; both are stamped as not private.
     """
     values, lo, hi = _checked_outputs(y, bounds, people=sketch.matrix.shape[1])
+    # One person moves each of the D columns of T u by at most 1, so all of them by at most √D.
     columns = values.shape[1]
-    if squared_sensitivity(sketch, groups) > 1 << (2 * sketch.bits):
+    noise = _Noise(epsilon, delta, calibration, parts, math.sqrt(columns), rehearsal)
+    _check_sensitivity(squared_sensitivity(sketch, groups), sketch)
+    value_bits = _value_bits(sketch, noise.std)
+    blocks = _blocks(sketch.matrix, values, lo, hi, value_bits)
+    return _publish(sketch, blocks, columns, value_bits, noise, flat=np.ndim(y) == 1)
+
+
+def release_labels(
+    sketch: Sketch,
+    labels: ArrayLike,
+    classes: ArrayLike,
+    *,
+    epsilon: float,
+    delta: float,
+    calibration: Calibration = "analytic",
+    groups: ArrayLike | None = None,
+    parts: int = 1,
+    rehearsal: NoiseSource | None = None,
+) -> NoisySketch:
+    """Publish T u plus noise for u the indicators of ``labels`` among the public ``classes``.
+
+    Two classes need one column, the indicator of the second.  K > 2 classes need K columns, and
+    replacing a label moves two of them: sensitivity √2.  Everything else is as in ``release``.
+    """
+    codes, count = _checked_labels(labels, classes, people=sketch.matrix.shape[1])
+    two = count == 2
+    noise = _Noise(epsilon, delta, calibration, parts, 1.0 if two else math.sqrt(2.0), rehearsal)
+    _check_sensitivity(squared_sensitivity(sketch, groups, joint=not two), sketch)
+    value_bits = _value_bits(sketch, noise.std)
+    blocks = _label_blocks(sketch.matrix, codes, count, value_bits)
+    return _publish(sketch, blocks, 1 if two else count, value_bits, noise, flat=two)
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """How much noise a release gets, and where from."""
+
+    epsilon: float
+    delta: float
+    calibration: Calibration
+    parts: int
+    sensitivity: float
+    rehearsal: NoiseSource | None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.parts, int) and self.parts >= 1):
+            raise ValueError(f"parts must be a whole number >= 1, got {self.parts!r}")
+
+    @property
+    def sigma(self) -> float:
+        """k releases at σ√k are as private together as one at σ: 1/σ² adds."""
+        if math.isinf(self.epsilon) and self.epsilon > 0:
+            return 0.0
+        return gaussian_sigma(self.epsilon, self.delta, self.calibration) * math.sqrt(self.parts)
+
+    @property
+    def std(self) -> float:
+        return self.sigma * self.sensitivity
+
+
+def _check_sensitivity(squared: int, sketch: Sketch) -> None:
+    if squared > 1 << (2 * sketch.bits):
         raise ValueError(
             "one person could move this sketch by more than 1: a column of T (or, with groups, a "
             "signed sum of a person's columns) is longer than 1. Divide T by its largest length."
         )
-    sigma = gaussian_sigma(epsilon, delta, calibration) if math.isfinite(epsilon) else 0.0
-    # One person moves each of the D columns of T u by at most 1, so all of them by at most √D.
-    sensitivity = math.sqrt(columns)
-    value_bits = _value_bits(sketch, sigma * sensitivity)
+
+
+def _publish(
+    sketch: Sketch,
+    blocks: Iterator[tuple[Integers, Integers]],
+    columns: int,
+    value_bits: int,
+    noise: _Noise,
+    *,
+    flat: bool,
+) -> NoisySketch:
+    """Sum T u over the blocks, exactly, and add the noise."""
     bits = sketch.bits + value_bits
-    scale = math.ldexp(sigma * sensitivity, bits)
+    scale = math.ldexp(noise.std, bits)
     count = sketch.matrix.shape[0] * columns
-    if sigma > 0 and not grid_is_fine_enough(scale, count, epsilon):
+    if noise.std > 0 and not grid_is_fine_enough(scale, count * noise.parts, noise.epsilon):
         raise ValueError(
-            f"{count} values are too many for the noise grid at epsilon={epsilon:g}; "
+            f"{count} values are too many for the noise grid at epsilon={noise.epsilon:g}; "
             "publish fewer (a smaller rank)"
         )
-
     total = np.zeros((sketch.matrix.shape[0], columns), dtype=np.int64)
-    for T_block, u_block in _blocks(sketch.matrix, values, lo, hi, value_bits):
+    for T_block, u_block in blocks:
         total += T_block @ u_block  # exact: |entries| stay below 2^62 by the choice of value_bits
-    if rehearsal is not None:
-        noisy = total + rehearsal(scale, count).reshape(total.shape)
-    elif sigma > 0:
+    if noise.rehearsal is not None:
+        noisy = total + noise.rehearsal(scale, count).reshape(total.shape)
+    elif noise.std > 0:
         noisy = _add_discrete_gaussian(total, scale)
     else:
         noisy = total
     return NoisySketch(
-        values=_frozen(noisy if np.ndim(y) == 2 else noisy[:, 0].copy()),
+        values=frozen(noisy[:, 0].copy() if flat else noisy),
         bits=bits,
-        sigma=sigma,
-        sensitivity=sensitivity,
-        epsilon=float(epsilon),
-        delta=float(delta),
-        calibration=calibration,
-        private=rehearsal is None and sigma > 0,
+        sigma=noise.sigma,
+        sensitivity=noise.sensitivity,
+        epsilon=float(noise.epsilon),
+        delta=float(noise.delta),
+        calibration=noise.calibration,
+        parts=noise.parts,
+        private=noise.rehearsal is None and noise.std > 0,
     )
 
 
@@ -202,10 +226,21 @@ def _blocks(
         yield matrix[:, begin : begin + BLOCK].astype(np.int64), u
 
 
+def _label_blocks(
+    matrix: NDArray[np.int32], codes: NDArray[np.intp], count: int, value_bits: int
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield (T, u) for consecutive people, u being 0 or 2^k."""
+    first = 1 if count == 2 else 0
+    for begin in range(0, len(codes), BLOCK):
+        block = codes[begin : begin + BLOCK]
+        u = (block[:, None] == np.arange(first, count)).astype(np.int64) << value_bits
+        yield matrix[:, begin : begin + BLOCK].astype(np.int64), u
+
+
 def _value_bits(sketch: Sketch, noise_std: float) -> int:
     """Return the finest grid for u on which neither the sums nor the noise can leave int64."""
     row_sums = np.zeros(sketch.matrix.shape[0], dtype=np.int64)
-    for block in _column_blocks(sketch.matrix):
+    for block in column_blocks(sketch.matrix):
         row_sums += np.abs(block).sum(axis=1)
     largest = float(row_sums.max(initial=0)) + math.ldexp((TAIL + 4.0) * noise_std, sketch.bits)
     bits = min(MOST_VALUE_BITS, 61 - math.ceil(math.log2(max(largest, 1.0))))
@@ -220,8 +255,8 @@ def _value_bits(sketch: Sketch, noise_std: float) -> int:
 def grid_is_fine_enough(scale: float, count: int, epsilon: float) -> bool:
     """Tell whether HAIR covers the discrete Gaussian: ``count`` values at integer scale ``scale``.
 
-    proofs/discrete.md: they lose at most count (TAIL² + 2)/(8 scale²) of ε, and nothing of δ that
-    the hair does not cover.
+    For one of k parts, count its values k times.  proofs/discrete.md: they lose at most
+    count (TAIL² + 2)/(8 scale²) of ε, and nothing of δ that the hair does not cover.
     """
     return scale > 0 and count * (TAIL**2 + 2.0) / (8.0 * scale**2) <= 0.5 * HAIR * epsilon
 
@@ -256,85 +291,36 @@ def _checked_outputs(
     return values, lo, hi
 
 
+def _checked_labels(
+    labels: ArrayLike, classes: ArrayLike, people: int
+) -> tuple[NDArray[np.intp], int]:
+    """Return each label's place among ``classes``, and how many classes there are."""
+    names = np.asarray(classes)
+    if names.ndim != 1 or len(names) < 2 or len(set(names.tolist())) != len(names):
+        raise ValueError(f"classes must name two or more different labels, got {classes!r}")
+    if np.shape(labels) != (people,):
+        raise ValueError(
+            f"y must have one label for each of the {people} people of the sketch, got an array "
+            f"of shape {np.shape(labels)}"
+        )
+    codes = np.full(people, -1, dtype=np.intp)
+    try:
+        given = np.asarray(labels)
+        for code, name in enumerate(names.tolist()):
+            codes[np.asarray(given == name, dtype=bool)] = code
+    except Exception:
+        codes[:] = -1  # labels that cannot be compared; their values must not get out
+    if np.any(codes < 0):
+        raise ValueError(
+            "y holds labels that are not among the public classes (or of another type); name every "
+            "possible label in classes, or decide in public what to do with the others"
+        )
+    return codes, len(names)
+
+
 def _as_floats(y: Any) -> NDArray[np.float64] | None:
     """Return y as float64, or None: conversion errors quote values, so they must not get out."""
     try:
         return np.asarray(y, dtype=np.float64)
     except Exception:
         return None
-
-
-def _checked_matrix(sketch: Sketch) -> NDArray[np.int32]:
-    """Return the matrix, sure that squared column lengths fit into int64."""
-    matrix = sketch.matrix
-    if matrix.ndim != 2 or matrix.dtype != np.int32:
-        raise ValueError("a sketch matrix must be a two-dimensional int32 array")
-    if not 1 <= sketch.bits <= 30:
-        raise ValueError(f"a sketch grid must have 1 to 30 bits, got {sketch.bits!r}")
-    limit = 1 << sketch.bits
-    if matrix.size and not (int(matrix.max()) <= limit and int(matrix.min()) >= -limit):
-        raise ValueError(
-            "T has entries above 1 in size, so that a column is longer than 1; "
-            "divide T by its largest column length"
-        )
-    if matrix.shape[0] << (2 * sketch.bits) >= 1 << 62:
-        raise ValueError(f"{matrix.shape[0]} rows are too many for a sketch")
-    return matrix
-
-
-def _column_blocks(matrix: NDArray[np.int32]) -> Iterator[Integers]:
-    for begin in range(0, matrix.shape[1], BLOCK):
-        yield matrix[:, begin : begin + BLOCK].astype(np.int64)
-
-
-def _largest_column(block: Integers) -> int:
-    return int((block * block).sum(axis=0).max(initial=0))
-
-
-def _group_codes(groups: ArrayLike, people: int) -> NDArray[np.intp]:
-    labels = np.asarray(groups)
-    if labels.shape != (people,):
-        raise ValueError(
-            f"groups must name the owner of each of the {people} rows, got shape {labels.shape}"
-        )
-    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
-        raise ValueError("groups holds NaN or infinite entries; give every row an owner")
-    codes: NDArray[np.intp] = np.unique(labels, return_inverse=True)[1]
-    return codes
-
-
-def _group_bound(matrix: NDArray[np.int32], rows: NDArray[np.intp]) -> int:
-    """Bound max ‖Σ a_i t_i‖² for each group of equal size, ``rows`` (groups, size); the largest."""
-    size = rows.shape[1]
-    if size > LARGEST_GRAM_GROUP:
-        # Triangle inequality: ‖Σ a_i t_i‖ ≤ Σ ‖t_i‖, each length rounded up, in Python integers.
-        return max(
-            sum(_ceil_sqrt(int(n)) for n in _squared_columns(matrix[:, group])) ** 2
-            for group in rows
-        )
-    columns = matrix[:, rows].astype(np.int64)  # (r, groups, size)
-    gram = np.einsum("rgi,rgj->gij", columns, columns)  # t_iᵀ t_j, at most r 2^(2 bits) < 2^62
-    if int(np.abs(gram).max()) > (1 << 62) // size**2:
-        return 1 << 62  # the sums below might overflow; far too long in any case
-    if size > LARGEST_EXACT_GROUP:
-        # Σ_ij a_i a_j G_ij ≤ Σ_ij |G_ij|
-        return int(np.abs(gram).sum(axis=(1, 2)).max())
-    # A convex function is largest at a vertex of [−1, 1]^size; a and −a give the same value.
-    signs = 1 - 2 * ((np.arange(1 << (size - 1))[:, None] >> np.arange(size)) & 1)
-    return int(np.einsum("si,gij,sj->gs", signs, gram, signs, optimize=True).max())
-
-
-def _squared_columns(columns: NDArray[np.int32]) -> Integers:
-    wide = columns.astype(np.int64)
-    squared: Integers = (wide * wide).sum(axis=0)
-    return squared
-
-
-def _ceil_sqrt(n: int) -> int:
-    root = math.isqrt(n)
-    return root if root * root == n else root + 1
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array

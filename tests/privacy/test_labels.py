@@ -1,0 +1,94 @@
+"""Sketches of class labels, and budgets in several parts."""
+
+import itertools
+import math
+import traceback
+
+import numpy as np
+import pytest
+from reference import no_noise, random_sketch
+
+from cloakgp.privacy import gaussian_sigma, quantise, release, release_labels
+
+BUDGET = {"epsilon": 1.0, "delta": 0.01}
+CLASSES = ["low", "middle", "high"]
+
+
+def labels(n, classes=CLASSES, seed=0):
+    return np.array(classes)[np.random.default_rng(seed).integers(0, len(classes), n)]
+
+
+def test_indicators_are_summed_exactly():
+    sketch, given = random_sketch(3, 50), labels(50)
+    out = release_labels(sketch, given, CLASSES, **BUDGET, rehearsal=no_noise)
+    one_hot = (given[:, None] == np.array(CLASSES)).astype(float)
+    assert out.values.shape == (3, 3)
+    assert np.array_equal(out.s, sketch.rounded @ one_hot)
+
+
+def test_two_classes_publish_the_indicator_of_the_second():
+    sketch, given = random_sketch(3, 50), labels(50, [7, 9])
+    out = release_labels(sketch, given, [7, 9], **BUDGET, rehearsal=no_noise)
+    assert np.array_equal(out.s, sketch.rounded @ (given == 9))
+    assert out.sensitivity == 1.0
+
+
+def test_replacing_a_label_moves_the_query_by_at_most_root_two():
+    sketch, given = random_sketch(4, 6), labels(6)
+    largest = 0.0
+    for person, other in itertools.product(range(6), CLASSES):
+        neighbour = given.copy()
+        neighbour[person] = other
+        pair = [
+            release_labels(sketch, y, CLASSES, **BUDGET, rehearsal=no_noise).s
+            for y in (given, neighbour)
+        ]
+        largest = max(largest, np.linalg.norm(pair[0] - pair[1]))
+    assert 0.99 * math.sqrt(2) < largest <= math.sqrt(2)
+
+
+def test_more_than_two_classes_get_root_two_noise():
+    out = release_labels(random_sketch(4, 6), labels(6), CLASSES, **BUDGET)
+    assert out.noise_std == pytest.approx(math.sqrt(2) * gaussian_sigma(1.0, 0.01))
+    assert out.private
+
+
+def test_an_unknown_label_is_refused_without_naming_it():
+    for bad in (["low", "secret-4711"], ["low", None], [1, 2], [["low"], ["high"]]):
+        with pytest.raises(ValueError, match="y ") as caught:
+            release_labels(random_sketch(2, 2), bad, CLASSES, **BUDGET)
+        assert caught.value.__context__ is None
+        assert "4711" not in str(caught.value)
+        assert "4711" not in "".join(traceback.format_exception_only(caught.value))
+
+
+@pytest.mark.parametrize("classes", [["only"], [], ["a", "a"], [["a", "b"]], "ab"])
+def test_classes_must_be_two_or_more_different_labels(classes):
+    with pytest.raises(ValueError, match="classes must name"):
+        release_labels(random_sketch(2, 2), ["a", "b"], classes, **BUDGET)
+
+
+def test_parts_share_one_budget():
+    sketch, y = random_sketch(2, 5), np.linspace(0, 1, 5)
+    for parts in (1, 2, 7):
+        out = release(sketch, y, (0, 1), **BUDGET, parts=parts)
+        assert out.sigma == pytest.approx(gaussian_sigma(1.0, 0.01) * math.sqrt(parts))
+        assert out.parts == parts
+    # 1/σ² adds up to that of one release
+    assert sum(1 / out.sigma**2 for _ in range(7)) == pytest.approx(
+        1 / gaussian_sigma(1.0, 0.01) ** 2
+    )
+
+
+@pytest.mark.parametrize("parts", [0, -1, 1.5, "two"])
+def test_a_wrong_number_of_parts_is_refused(parts):
+    with pytest.raises(ValueError, match="parts must be a whole number"):
+        release(random_sketch(2, 3), [0.1, 0.2, 0.3], (0, 1), **BUDGET, parts=parts)
+
+
+def test_groups_of_several_labels_must_fit_the_joint_bound():
+    sketch = quantise(np.array([[0.6, 0.0], [0.0, 0.6]]))  # orthogonal: together 0.85
+    release_labels(sketch, ["low", "high"], CLASSES, **BUDGET, groups=[0, 0])
+    too_far = quantise(np.array([[0.6, 0.6]]))
+    with pytest.raises(ValueError, match="longer than 1"):
+        release_labels(too_far, ["low", "high"], CLASSES, **BUDGET, groups=[0, 0])
