@@ -1,8 +1,8 @@
 """The paper's way to the design ``volume``: gradient descent on λ, for comparison only.
 
 M = Σ λ_i c_i c_iᵀ, and the gradient in λ_j is 1 − Tr(M⁻¹ c_j c_jᵀ) (section "The Cloaking Method").
-Two forms of one method: ``as_printed`` evaluates that trace for one person at a time, ``vectorised``
-does the same sums as matrix products.
+Two forms of one method: ``as_printed`` evaluates that trace for one person at a time, and
+``vectorised`` does the same sums as matrix products.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -229,7 +229,7 @@ class Plan:
 
         Exact to one part in a thousand, on the safe side.  Spends nothing.
         """
-        if not max_std > 0:
+        if not (isinstance(max_std, Real) and max_std > 0):
             raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
 
         def good(epsilon: float) -> bool:
@@ -254,9 +254,11 @@ class Plan:
         """Say in a few lines what would be released and at what price."""
         b = self.blueprint
         N = len(b.model.X)
-        guarantee = f"(epsilon={b.epsilon:g}, delta={b.delta:g})"
+        guarantee = f"(epsilon={b.epsilon:g}, delta={b.delta:g})-private"
+        if b.noise_std == 0.0:
+            guarantee = "NOT PRIVATE: epsilon is infinite"
         lines = [
-            f"Release of {self.published_values} numbers about {N} people, {guarantee}-private.",
+            f"Release of {self.published_values} numbers about {N} people, {guarantee}.",
             f"Noise added to the predictions at {len(self.points)} points: typically "
             f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations).",
             "Without privacy the prediction itself would be uncertain by "

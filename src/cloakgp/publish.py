@@ -12,6 +12,7 @@ import os
 import signal
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -117,7 +118,9 @@ def publish(job: Job, folder: Path, progress: Progress, step: Callable[[str], ob
     _rehearse(job, folder)
     step("Reading the private column and drawing the noise")
     progress.private = True
-    release = job.draw()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # other libraries may quote what they warn about
+        release = job.draw()
     progress.private = False
     if not release.private:
         raise CommandError("this release would not be private, so it is not written")
@@ -219,11 +222,12 @@ def _write_rest(release: Release, folder: Path) -> None:
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
     """Hold Ctrl-C back for a moment, so that it is known whether the release was written."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield  # signals go elsewhere, or are ignored anyway
         return
     pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     finally:

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cloakgp.decode import Uncertainty
+from cloakgp.frames import column_names, select, series_name
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.kernels import check_rows
@@ -120,7 +121,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        names = _feature_names(X)
+        names = column_names(X)
         rows = check_rows(X)
         lo, hi = self._bounds(outputs=None)
         return Plan.draw(self._blueprint(rows, lo, hi, at, groups, names))
@@ -137,8 +138,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
         shape = _shape_of(y, len(rows))
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
-        names = getattr(self, "feature_names_in_", None)
-        names = None if names is None else tuple(names)
+        names = column_names(X)
         plan = Plan.draw(self._blueprint(rows, lo, hi, at, groups, names))
         noisy = release_sketch(
             plan.sketch,
@@ -317,12 +317,7 @@ def _workload(X: Array, at: Any, names: tuple[str, ...] | None) -> tuple[Array, 
     """Return the points that matter and their weights."""
     if at is None:
         return summarise(X, WORKLOAD)
-    if names is not None and hasattr(at, "columns"):
-        missing = [name for name in names if name not in list(at.columns)]
-        if missing:
-            raise ValueError(f"at lacks the columns {missing}")
-        at = at[list(names)]
-    points = check_rows(at, "at")
+    points = check_rows(select(at, names, "at"), "at")
     if points.shape[1] != X.shape[1]:
         raise ValueError(f"at has {points.shape[1]} columns, but X has {X.shape[1]}")
     return points, np.full(len(points), 1.0 / len(points))
@@ -346,7 +341,8 @@ def _shape_of(y: Any, people: int) -> tuple[int, ...]:
     """Return the shape of y, a public fact, without looking at its values."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
-    shape = tuple(np.shape(y))
+    shape = getattr(y, "shape", None)
+    shape = shape if isinstance(shape, tuple) else np.asarray(y).shape
     if len(shape) not in (1, 2) or shape[0] != people:
         raise ValueError(
             f"y must have one row for each of the {people} rows of X, got an array of shape {shape}"
@@ -360,15 +356,7 @@ def _as_float(name: str, value: Any) -> float:
     return float(value)
 
 
-def _feature_names(X: Any) -> tuple[str, ...] | None:
-    columns = getattr(X, "columns", None)
-    return None if columns is None else tuple(str(c) for c in columns)
-
-
 def _target_names(y: Any) -> tuple[str, ...] | None:
     """Return the column names of y, which are public."""
-    columns = getattr(y, "columns", None)
-    if columns is not None:
-        return tuple(str(c) for c in columns)
-    name = getattr(y, "name", None)
-    return (str(name),) if isinstance(name, str) else None
+    name = series_name(y)
+    return column_names(y) if name is None else (name,)

@@ -10,7 +10,9 @@ import contextlib
 import errno
 import json
 import math
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -62,6 +64,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         code = 2
+        _heed_interrupts()
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
@@ -83,6 +86,15 @@ class Commands(TyperGroup):
         fate = (ctx.obj or Progress()).fate()
         complain(f"{text}\n{fate}" if fate else text)
         raise typer.Exit(code)
+
+
+def _heed_interrupts() -> None:
+    """Let Ctrl-C end a question at once."""
+    # Polars, which OpenDP loads where it is installed, puts a handler of its own in place, after
+    # which a read goes on as if nothing had happened. Setting Python's handler again undoes that.
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is threading.main_thread() and callable(handler):
+        signal.signal(signal.SIGINT, handler)
 
 
 def screen() -> Console:
@@ -186,6 +198,8 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     b = plan.blueprint
     if b.groups is not None:
         _say(console, f"The {len(b.model.X)} rows belong to {people_in(b)} people.")
+    if b.delta * people_in(b) > 1.0:
+        _say(console, "delta is above one over the number of people, which is far too much.")
     _say(
         console,
         "Who has narrowed one person down to two equally likely values would guess right at most "
@@ -267,8 +281,8 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     console.print()
     if report.ok:
         text = (
-            f"The guarantee holds: {release.noisy.values.size} numbers tell about the outputs of any "
-            f"one of {people_in(release.blueprint)} people no more than epsilon = "
+            f"The guarantee holds: {release.noisy.values.size} numbers tell about the outputs of "
+            f"any one of {people_in(release.blueprint)} people no more than epsilon = "
             f"{release.epsilon:g} and delta = {release.delta:g} allow. That the noise was drawn "
             "afresh has to be believed; everything else was worked out again."
         )

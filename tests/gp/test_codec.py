@@ -203,6 +203,9 @@ class MyRBF(RBF):
         (RBF(1.0, (1.0, 2.0, 3.0)), 'must be "fixed"'),
         (RBF(1.0, (math.nan, 2.0)), 'must be "fixed"'),
         (RBF([1.0, 2.0], np.ones((3, 2))), 'must be "fixed"'),
+        (RBF(1.0, np.ones((1, 2, 2))), 'must be "fixed"'),
+        (Matern(nu=-0.5), "nu must be"),
+        (Matern(nu=[1.5]), "nu must be"),
         (DotProduct(1e200), "sigma_0 must be"),
         (RationalQuadratic([1.0]), "length_scale must be"),
         (ConstantKernel(-1.0), "constant_value must be"),
@@ -346,6 +349,7 @@ def test_the_specs_that_are_spoiled_below_are_good():
         (kde(X=small([1.0], [1])), "X must be"),
         (kde(X=small(["inf"], [1, 1])), "X must be"),
         (kde(X={"array": "wide"}), "X must be .* 256 columns"),
+        (kde(X={"array": "empty"}), "X must be"),
         (kde(n=0.0), "n must be"),
         (kde(bandwidth=None), "holds a NoneType"),
         (kde(bandwidth=1e200), "bandwidth must be"),
@@ -354,6 +358,7 @@ def test_the_specs_that_are_spoiled_below_are_good():
         (logistic(width=0.0), "cannot be built: width=0.0"),
         (logistic(dimension=-1), "dimension must be"),
         (logistic(dimension=1.0), "dimension must be"),
+        (logistic(dimension=[1]), "dimension must be"),
     ],
 )
 def test_hostile_specs_are_refused(spec, reason):

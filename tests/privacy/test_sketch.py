@@ -269,7 +269,7 @@ def test_small_epsilon_leaves_room_for_the_noise():
 def test_a_grid_too_coarse_for_the_proof_is_refused(monkeypatch):
     assert not core.grid_is_fine_enough(scale=1e3, count=10, epsilon=1.0)
     assert core.grid_is_fine_enough(scale=1e8, count=10, epsilon=1.0)
-    monkeypatch.setattr(core, "_value_bits", lambda *args: 1)
+    monkeypatch.setattr(core, "value_bits_for", lambda *args: 1)
     with pytest.raises(ValueError, match="too many for the noise grid"):
         release(random_sketch(2, 3), [0.1, 0.2, 0.3], (0, 1), epsilon=1e-4, delta=0.5)
 

@@ -83,14 +83,14 @@ def release(
     (``epsilon``, ``delta``) together.  With ``epsilon=inf`` no noise is added; with ``rehearsal``
     the noise comes from that function; both are stamped as not private.
     """
-    values, lo, hi = _checked_outputs(y, bounds, people=sketch.matrix.shape[1])
+    values, lo, hi, flat = _checked_outputs(y, bounds, people=sketch.matrix.shape[1])
     # One person moves each of the D columns of T u by at most 1, so all of them by at most √D.
     columns = values.shape[1]
     noise = _Noise(epsilon, delta, calibration, parts, math.sqrt(columns), rehearsal)
     _check_sensitivity(squared_sensitivity(sketch, groups), sketch)
-    value_bits = _value_bits(sketch, noise.std)
+    value_bits = value_bits_for(sketch, noise.std)
     blocks = _blocks(sketch.matrix, values, lo, hi, value_bits)
-    return _publish(sketch, blocks, columns, value_bits, noise, flat=np.ndim(y) == 1)
+    return _publish(sketch, blocks, columns, value_bits, noise, flat=flat)
 
 
 def release_labels(
@@ -114,7 +114,7 @@ def release_labels(
     two = count == 2
     noise = _Noise(epsilon, delta, calibration, parts, 1.0 if two else math.sqrt(2.0), rehearsal)
     _check_sensitivity(squared_sensitivity(sketch, groups, joint=not two), sketch)
-    value_bits = _value_bits(sketch, noise.std)
+    value_bits = value_bits_for(sketch, noise.std)
     blocks = _label_blocks(sketch.matrix, codes, count, value_bits)
     return _publish(sketch, blocks, 1 if two else count, value_bits, noise, flat=two)
 
@@ -237,7 +237,7 @@ def _label_blocks(
         yield matrix[:, begin : begin + BLOCK].astype(np.int64), u
 
 
-def _value_bits(sketch: Sketch, noise_std: float) -> int:
+def value_bits_for(sketch: Sketch, noise_std: float) -> int:
     """Return the finest grid for u on which neither the sums nor the noise can leave int64."""
     row_sums = np.zeros(sketch.matrix.shape[0], dtype=np.int64)
     for block in column_blocks(sketch.matrix):
@@ -263,8 +263,8 @@ def grid_is_fine_enough(scale: float, count: int, epsilon: float) -> bool:
 
 def _checked_outputs(
     y: ArrayLike, bounds: tuple[ArrayLike, ArrayLike], people: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return y as (N, D) floats and the bounds as one pair for each column."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], bool]:
+    """Return y as (N, D) floats, bounds for each column, and whether y was a plain column."""
     values = _as_floats(y)
     if values is None:
         raise ValueError("y must be numbers, one for each person, without missing entries")
@@ -273,7 +273,8 @@ def _checked_outputs(
             f"y must have one row for each of the {people} people of the sketch, got an array "
             f"of shape {values.shape}"
         )
-    values = values.reshape(people, -1) if people else values.reshape(0, 1)
+    flat = values.ndim == 1
+    values = values[:, None] if flat else values
     if values.shape[1] == 0:
         raise ValueError("y must have at least one column")
     for begin in range(0, people, BLOCK):
@@ -288,7 +289,7 @@ def _checked_outputs(
         width = hi - lo
     if not (np.all(np.isfinite(lo)) and np.all(np.isfinite(width)) and np.all(width > 0)):
         raise ValueError(f"bounds must be finite with lo < hi, got lo={bounds[0]}, hi={bounds[1]}")
-    return values, lo, hi
+    return values, lo, hi, flat
 
 
 def _checked_labels(

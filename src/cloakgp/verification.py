@@ -1,0 +1,151 @@
+"""Checking a release again, from its public contents alone.
+
+Every check stands on its own: none relies on another having passed, or on the release having been
+made by this library.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cloakgp._version import __version__
+from cloakgp.privacy import gaussian_sigma, squared_sensitivity
+from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
+
+if TYPE_CHECKING:
+    from cloakgp.release import Release
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked again."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """Every check of a release."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        marks = ("FAILED", "passed")
+        return "\n".join(f"{marks[c.passed]}  {c.name}: {c.detail}" for c in self.checks)
+
+
+def verify(release: Release) -> VerificationReport:
+    """Run every check."""
+    checks = (_contents, _sensitivity, _noise, _outputs, _grid, _privacy)
+    return VerificationReport(tuple(check(release) for check in checks))
+
+
+def _contents(release: Release) -> Check:
+    b, noisy, matrix = release.blueprint, release.noisy, release.sketch.matrix
+    (N, L), D = b.model.X.shape, len(b.lo)
+    problems = []
+    if matrix.ndim != 2 or matrix.shape[1] != N:
+        problems.append(f"the sketch has shape {matrix.shape} for {N} people")
+    shapes = {(len(matrix), D)} | ({(len(matrix),)} if D == 1 else set())
+    if noisy.values.dtype != np.int64 or noisy.values.shape not in shapes:
+        problems.append(
+            f"{noisy.values.dtype} values of shape {noisy.values.shape} for a sketch of "
+            f"{len(matrix)} rows and {D} output(s)"
+        )
+    if not (b.hi.shape == b.prior_mean.shape == b.unit.shape == (D,) and np.all(b.hi > b.lo)):
+        problems.append("bounds and prior mean do not fit together")
+    if not (np.all(np.isfinite(b.unit)) and np.all(b.unit > 0)):
+        problems.append("units of outputs must be positive")
+    if not all(np.all(np.isfinite(v)) for v in (b.lo, b.hi, b.prior_mean)):
+        problems.append("bounds and prior mean must be finite")
+    if b.weights.shape != (len(b.points),) or b.points.shape[1] != L:
+        problems.append("workload points, weights and inputs do not fit together")
+    if b.groups is not None and b.groups.shape != (N,):
+        problems.append("groups do not name an owner for each person's row")
+    if b.feature_names is not None and len(b.feature_names) != L:
+        problems.append(f"{len(b.feature_names)} names for {L} inputs")
+    if release.target_names is not None and len(release.target_names) != D:
+        problems.append(f"{len(release.target_names)} names for {D} outputs")
+    if release.version.split(".")[0] != __version__.split(".")[0]:
+        problems.append(f"written by version {release.version}, this is {__version__}")
+    return Check("contents", not problems, "; ".join(problems) or "all parts fit together")
+
+
+def _sensitivity(release: Release) -> Check:
+    sketch = release.sketch
+    try:
+        squared = squared_sensitivity(sketch, release.blueprint.groups)
+    except ValueError as error:
+        return Check("sensitivity", False, str(error))
+    length = math.sqrt(squared) / 2**sketch.bits
+    detail = f"one person can move the sketch by at most {length:.9f}"
+    if squared > 1 << (2 * sketch.bits):
+        return Check("sensitivity", False, f"{detail}, more than 1: too far for its noise")
+    return Check("sensitivity", True, detail)
+
+
+def _noise(release: Release) -> Check:
+    noisy = release.noisy
+    if not math.isfinite(noisy.epsilon):
+        return Check("noise", not noisy.private, "no noise was added (epsilon is infinite)")
+    needed = gaussian_sigma(noisy.epsilon, noisy.delta, noisy.calibration) * math.sqrt(noisy.parts)
+    passed = noisy.sigma >= needed
+    return Check(
+        "noise",
+        passed,
+        f"noise of {noisy.sigma:.9g} for each unit of sensitivity, "
+        f"{'at least' if passed else 'but needs'} {needed:.9g} for "
+        f"epsilon={noisy.epsilon:g}, delta={noisy.delta:g}",
+    )
+
+
+def _outputs(release: Release) -> Check:
+    D = len(release.blueprint.lo)
+    return Check(
+        "outputs",
+        release.noisy.sensitivity == math.sqrt(D),
+        f"{D} output column(s) need a noise factor of {math.sqrt(D):.9g}, "
+        f"{release.noisy.sensitivity:.9g} was used",
+    )
+
+
+def _grid(release: Release) -> Check:
+    """The grid must be the one that the core chooses, and fine enough for the proof."""
+    sketch, noisy = release.sketch, release.noisy
+    if not 0 < noisy.bits <= 62:
+        return Check("grid", False, f"a grid of {noisy.bits} bits is impossible")
+    scale = math.ldexp(noisy.noise_std, noisy.bits)
+    detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"
+    try:
+        expected = sketch.bits + value_bits_for(sketch, noisy.noise_std)
+    except ValueError as error:
+        return Check("grid", False, f"{detail}; {error}")
+    if noisy.bits != expected:
+        return Check("grid", False, f"{detail} of {noisy.bits} bits, which should be {expected}")
+    count = noisy.values.size * noisy.parts
+    fine = not noisy.private or grid_is_fine_enough(scale, count, noisy.epsilon)
+    return Check("grid", fine, detail if fine else f"{detail}, too coarse for the proof")
+
+
+def _privacy(release: Release) -> Check:
+    return Check(
+        "privacy",
+        release.private,
+        "noise from OpenDP, drawn once"
+        if release.private
+        else "made with repeatable noise, or with none: it carries no guarantee",
+    )

@@ -1,0 +1,170 @@
+"""Wrong inputs are named, right ones are left alone, and nothing depends on hidden state."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from cloakgp.design import Prior, bayes, total, volume, worst
+from cloakgp.design.result import single_threaded
+
+TAKES_WORKLOAD = {
+    "volume": volume,
+    "total": total,
+    "worst": worst,
+    "prior": lambda C: Prior(C, np.ones(3), np.zeros((3, 0)), 1.0),
+    "independent": lambda C: Prior.independent(C, 1.0, 1.0),
+}
+
+
+# --- wrong inputs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", TAKES_WORKLOAD)
+def test_a_workload_must_be_finite(name, entry):
+    C = np.ones((2, 3))
+    C[1, 1] = entry
+    with pytest.raises(ValueError, match="workload must be finite"):
+        TAKES_WORKLOAD[name](C)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0, 3), (2, 0), (0, 0), (1, 2, 3)], ids=str)
+@pytest.mark.parametrize("name", TAKES_WORKLOAD)
+def test_a_workload_must_be_a_matrix_with_points_and_people(name, shape):
+    with pytest.raises(ValueError, match="workload must be a matrix") as error:
+        TAKES_WORKLOAD[name](np.ones(shape))
+    assert str(shape) in str(error.value)
+
+
+def test_weights_must_fit_the_workload():
+    C = np.ones((2, 3))
+    for solve in (total, lambda C, w: Prior(C, np.ones(3), np.zeros((3, 0)), 1.0, w)):
+        with pytest.raises(ValueError, match=r"weights must have shape \(2,\), got \(3,\)"):
+            solve(C, np.ones(3))
+        for bad in ([-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0], [0.0, 0.0]):
+            with pytest.raises(ValueError, match="weights must be finite, not negative"):
+                solve(C, bad)
+
+
+def prior(**changes):
+    fields = {
+        "C": np.ones((2, 3)),
+        "diagonal": np.ones(3),
+        "factor": np.ones((3, 1)),
+        "sigma": 1.0,
+    }
+    return Prior(**(fields | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"diagonal": np.ones(2)}, "diagonal"),
+        ({"diagonal": np.ones((3, 3))}, "diagonal"),
+        ({"diagonal": [1.0, -1e-9, 1.0]}, "diagonal must not be negative"),
+        ({"diagonal": [1.0, np.nan, 1.0]}, "diagonal and factor must be finite"),
+        ({"factor": np.ones(3)}, r"factor must have shape \(3, q\)"),
+        ({"factor": np.ones((2, 1))}, r"factor must have shape \(3, q\)"),
+        ({"factor": np.full((3, 1), np.inf)}, "diagonal and factor must be finite"),
+        ({"sigma": 0.0}, "sigma must be a finite number > 0"),
+        ({"sigma": -1.0}, "sigma must be a finite number > 0"),
+        ({"sigma": np.nan}, "sigma must be a finite number > 0"),
+        ({"sigma": np.inf}, "sigma must be a finite number > 0"),
+        ({"floor": -1e-9}, "floor must be a finite number >= 0"),
+        ({"floor": np.nan}, "floor must be a finite number >= 0"),
+        ({"floor": np.inf}, "floor must be a finite number >= 0"),
+    ],
+)
+def test_a_wrong_prior_is_refused_by_name(changes, message):
+    prior()
+    with pytest.raises(ValueError, match=message):
+        prior(**changes)
+
+
+def test_a_scalar_variance_stands_for_everybody():
+    one = bayes(prior(diagonal=0.5))
+    assert one.value == bayes(prior(diagonal=np.full(3, 0.5))).value
+
+
+def test_an_independent_prior_has_one_variance_and_no_factor():
+    belief = Prior.independent([[1.0, 2.0]], 0.25, 3.0)
+    np.testing.assert_array_equal(belief.diagonal, [0.25, 0.25])
+    assert belief.factor.shape == (2, 0)
+    assert belief.sigma == 3.0
+
+
+@pytest.mark.parametrize("rank", [0, -1])
+def test_a_sketch_must_have_a_row(rank):
+    with pytest.raises(ValueError, match=f"rank must be at least 1, got {rank}"):
+        bayes(prior(), rank=rank)
+
+
+# --- right inputs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["volume", "total", "worst"])
+def test_workloads_may_be_lists_integers_and_strided(name):
+    C = np.random.default_rng(0).integers(-5, 6, size=(3, 12))
+    solve = TAKES_WORKLOAD[name]
+    expected = solve(C.astype(float))
+    for same in (C, C.tolist(), np.asfortranarray(C, dtype=float), np.repeat(C, 2, axis=1)[:, ::2]):
+        design = solve(same)
+        np.testing.assert_allclose(design.T, expected.T, atol=1e-9)
+        assert design.value == pytest.approx(expected.value, rel=1e-9)
+
+
+def everything():
+    """Arrays that the solvers are given, and what they make of them."""
+    rng = np.random.default_rng(1)
+    C = rng.normal(size=(4, 500))
+    C[:, 7] = C[:, 8]
+    arrays = {
+        "C": C,
+        "weights": np.array([1.0, 2.0, 0.0, 1.0]),
+        "diagonal": rng.uniform(0.1, 1.0, size=500),
+        "factor": rng.normal(size=(500, 2)),
+    }
+
+    def run():
+        belief = Prior(C, arrays["diagonal"], arrays["factor"], 1.0, arrays["weights"])
+        return [volume(C), total(C, arrays["weights"]), worst(C), bayes(belief)]
+
+    return arrays, run
+
+
+def test_inputs_are_left_alone():
+    arrays, run = everything()
+    before = {name: array.copy() for name, array in arrays.items()}
+    for array in arrays.values():
+        array.flags.writeable = False
+    designs = run()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, before[name])
+        assert not any(np.shares_memory(design.T, array) for design in designs)
+
+
+def test_results_do_not_depend_on_the_global_random_state():
+    _, run = everything()
+    designs = []
+    for seed in (0, 1):
+        np.random.seed(seed)  # noqa: NPY002
+        designs.append(run())
+        after = np.random.get_state()[1]  # noqa: NPY002
+        np.random.seed(seed)  # noqa: NPY002
+        np.testing.assert_array_equal(after, np.random.get_state()[1])  # noqa: NPY002
+    for one, other in zip(*designs, strict=True):
+        np.testing.assert_array_equal(one.T, other.T)
+        assert (one.value, one.gap, one.status) == (other.value, other.gap, other.status)
+
+
+def test_solvers_use_one_thread_and_give_the_others_back():
+    def threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        inside = single_threaded(threads)()
+        after = threads()
+    assert before
+    assert set(inside) == {1}
+    assert after == before

@@ -1,0 +1,230 @@
+"""Dense, slow, obvious versions of the four designs' objectives, and bounds built from T alone.
+
+Every bound is weak duality spelled out: any multipliers λ ≥ 0 give a valid one, so a wrong guess
+of λ can only make a test fail, never pass.  Nothing here imports the solvers.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+
+# --- values of a sketch -------------------------------------------------------------------------
+
+
+def decoder(C, T):
+    """Return A = C T⁺ (P, r) and how far A T is from C, as a share of C's largest entry."""
+    A = np.linalg.lstsq(T.T, C.T, rcond=1e-14)[0].T
+    return A, np.abs(A @ T - C).max() / np.abs(C).max()
+
+
+def volume_value(C, T):
+    """log det of M = A Aᵀ on the range of C; infinite if C cannot be decoded from the sketch."""
+    A, error = decoder(C, T)
+    if error > 1e-6:
+        return np.inf
+    return float(2.0 * np.log(np.linalg.svd(A, compute_uv=False)).sum())
+
+
+def total_value(C, T, weights=None):
+    """Σ_j w_j M_jj; points of weight zero need not be decodable."""
+    weights = np.ones(len(C)) if weights is None else np.asarray(weights)
+    if not np.any(C[weights > 0]):
+        return 0.0
+    A, error = decoder(C[weights > 0], T)
+    return float(weights[weights > 0] @ np.sum(A**2, axis=1)) if error <= 1e-6 else np.inf
+
+
+def worst_value(C, T):
+    """max_j M_jj."""
+    A, error = decoder(C, T)
+    return float(np.sum(A**2, axis=1).max()) if error <= 1e-6 else np.inf
+
+
+def prior_covariance(prior):
+    return np.diag(prior.diagonal) + prior.factor @ prior.factor.T
+
+
+def posterior_covariance(prior, T):
+    """cov(u | s), N by N."""
+    A = prior_covariance(prior)
+    gram = T @ A @ T.T + prior.sigma**2 * np.eye(len(T))
+    return A - A @ T.T @ np.linalg.solve(gram, T @ A)
+
+
+def bayes_value(prior, T):
+    """The trace of the workload's posterior covariance, weighted, and the floor."""
+    covariance = prior.C @ posterior_covariance(prior, T) @ prior.C.T
+    return float(prior.floor + prior.weights @ np.diag(covariance))
+
+
+# --- bounds from a sketch -----------------------------------------------------------------------
+
+TIGHT = 1e-4  # squared lengths this near to the largest may carry a multiplier
+
+
+def volume_bound(C, T, tight=TIGHT):
+    """A lower bound on log det M over all feasible M, from T's longest columns.
+
+    With c_i = A t_i and S = Σ λ_i t_i t_iᵀ: log det M ≥ log det A S Aᵀ + r log(r/Σλ), and S = I
+    at the optimum.
+    """
+    r = len(T)
+    t = _longest(T, tight)
+    lam = nonnegative_solution(np.square(t.T @ t), np.sum(t**2, axis=0))
+    S = (t * lam) @ t.T
+    return volume_value(C, T) + float(np.linalg.slogdet(S)[1] + r * np.log(r / lam.sum()))
+
+
+def total_bound(C, T, weights=None, tight=TIGHT):
+    """A lower bound on Σ w_j M_jj: (tr (G^(1/2) S G^(1/2))^(1/2))²/Σλ, with G = Aᵀ W A.
+
+    S = Σ λ_i t_i t_iᵀ = G at the optimum.
+    """
+    weights = np.ones(len(C)) if weights is None else np.asarray(weights)
+    A = np.sqrt(weights[weights > 0])[:, None] * decoder(C[weights > 0], T)[0]
+    t = _longest(T, tight)
+    lam = nonnegative_solution(np.square(t.T @ t), np.sum((A @ t) ** 2, axis=0))
+    return nuclear_norm(A @ (t * np.sqrt(lam))) ** 2 / lam.sum()
+
+
+def worst_bound(C, T, tight=TIGHT):
+    """A lower bound on max_j M_jj: the bound of ``total`` for the best weights of sum 1.
+
+    Weights and λ solve Σ w_j a_j a_jᵀ = Σ λ_i t_i t_iᵀ, on the longest rows and columns.
+    """
+    A = decoder(C, T)[0]
+    a, t = _longest(A.T, tight), _longest(T, tight)
+    a_scale = np.sqrt(np.sum(a**2, axis=0).max())
+    both = np.hstack([a / a_scale, t])
+    sign = np.r_[np.ones(a.shape[1]), -np.ones(t.shape[1])]
+    is_weight = sign > 0
+    # Least squares of the stationarity equations and of Σw = 1.
+    gram = np.square(both.T @ both) * np.outer(sign, sign) + np.outer(is_weight, is_weight)
+    solution = nonnegative_solution(gram, is_weight.astype(float))
+    w, lam = solution[is_weight], solution[~is_weight]
+    size = nuclear_norm((np.sqrt(w)[:, None] * a.T) @ (t * np.sqrt(lam)))
+    return size**2 / (lam.sum() * w.sum())
+
+
+def bayes_bound(prior, T, steps=1):
+    """A lower bound on the posterior variance after any sketch, in dense N by N matrices.
+
+    The value is convex in Π with gradient −D, D = S CᵀWC S/σ²; so it is at least value + tr DΠ −
+    Σμ for every Diag(μ) ⪰ D.  μ = diag(DΠ) is made feasible by its smallest eigenvalue, or by a
+    factor.  More ``steps`` improve μ at fixed D by power iteration, which helps when some people
+    hardly matter.
+    """
+    S = posterior_covariance(prior, T)
+    D = S @ (prior.C.T * prior.weights) @ prior.C @ S / prior.sigma**2
+    start = bayes_value(prior, T) + np.sum((T @ D) * T)
+    best = -np.inf
+    for _ in range(steps):
+        mu = np.linalg.norm(T @ D, axis=0)
+        shift = max(0.0, -np.linalg.eigvalsh(np.diag(mu) - D)[0])
+        best = max(best, start - mu.sum() - len(mu) * shift)
+        safe = mu + 1e-13 * mu.sum()
+        ratio = np.linalg.eigvalsh(D / np.sqrt(np.outer(safe, safe)))[-1]
+        best = max(best, start - max(1.0, ratio) * safe.sum())
+        T = (T @ D) / safe
+    return float(best)
+
+
+def nonnegative_solution(gram, rhs):
+    """Solve gram x ≈ rhs for x ≥ 0, by dropping what comes out negative until nothing does."""
+    active = np.arange(len(rhs))
+    ridge = 1e-13 * np.trace(gram) / len(rhs)
+    while True:
+        part = gram[np.ix_(active, active)] + ridge * np.eye(len(active))
+        x = np.linalg.solve(part, rhs[active])
+        if np.all(x >= 0):
+            solution = np.zeros(len(rhs))
+            solution[active] = x
+            return solution
+        active = active[x > 0]
+
+
+def nuclear_norm(matrix):
+    return float(np.linalg.svd(matrix, compute_uv=False).sum())
+
+
+def _longest(columns, tight):
+    size = np.sum(columns**2, axis=0)
+    return columns[:, size >= size.max() * (1.0 - tight)]
+
+
+# --- the same programs, as a general solver sees them -------------------------------------------
+
+
+def solve_volume(C):
+    """Minimise −log det X over X = M⁻¹ with c_iᵀ X c_i ≤ 1; C must have full row rank."""
+    X = cp.Variable((len(C), len(C)), PSD=True)
+    lengths = cp.sum(cp.multiply(C, X @ C), axis=0)
+    return cp.Problem(cp.Minimize(-cp.log_det(X)), [lengths <= 1]).solve(solver=cp.CLARABEL)
+
+
+def solve_total(C, weights):
+    M, constraints = _noise_covariance(C)
+    return cp.Problem(cp.Minimize(weights @ cp.diag(M)), constraints).solve(solver=cp.CLARABEL)
+
+
+def solve_worst(C):
+    M, constraints = _noise_covariance(C)
+    return cp.Problem(cp.Minimize(cp.max(cp.diag(M))), constraints).solve(solver=cp.CLARABEL)
+
+
+def _noise_covariance(C):
+    """M and, by Schur complement, c_iᵀ M⁻¹ c_i ≤ 1."""
+    M = cp.Variable((len(C), len(C)), symmetric=True)
+    one = np.ones((1, 1))
+    return M, [cp.bmat([[M, c[:, None]], [c[None, :], one]]) >> 0 for c in C.T]
+
+
+def solve_bayes(prior):
+    """Minimise floor + Σ w_j c_jᵀ(A⁻¹ + Π/σ²)⁻¹ c_j over Π ⪰ 0 with Π_ii ≤ 1."""
+    N = prior.C.shape[1]
+    Pi = cp.Variable((N, N), PSD=True)
+    precision = np.linalg.inv(prior_covariance(prior)) + Pi / prior.sigma**2
+    rows = np.sqrt(prior.weights)[:, None] * prior.C
+    trace = sum(cp.matrix_frac(row, precision) for row in rows)
+    problem = cp.Problem(cp.Minimize(trace), [cp.diag(Pi) <= 1])
+    return prior.floor + problem.solve(solver=cp.CLARABEL)
+
+
+# --- workloads ----------------------------------------------------------------------------------
+
+
+def squared_exponential(x, z, lengthscale):
+    return np.exp(-0.5 * ((x[:, None] - z[None, :]) / lengthscale) ** 2)
+
+
+def women_ages():
+    """The ages of the 287 women of the paper's heights data, from the folder CLOAKGP_DATA."""
+    table = np.genfromtxt(
+        Path(os.environ["CLOAKGP_DATA"]) / "Howell1.csv", delimiter=";", names=True
+    )
+    return table["age"][table["male"] == 0]
+
+
+def paper_workload(ages, points):
+    """C = K_*X (K + 0.3 I)⁻¹ at evenly spaced ages, and K; lengthscale 25, variance 1."""
+    at = np.linspace(0.0, ages.max(), points)
+    K = squared_exponential(ages, ages, 25.0)
+    cross = squared_exponential(ages, at, 25.0)
+    return np.linalg.solve(K + 0.3 * np.eye(len(ages)), cross).T, K
+
+
+def square_root(K):
+    """L with L Lᵀ = K, without the directions that are rounding noise."""
+    size, vectors = np.linalg.eigh(K)
+    keep = size > 1e-14 * size[-1]
+    return vectors[:, keep] * np.sqrt(size[keep])
+
+
+def smooth_family(people, points=10, lengthscale=0.15):
+    """Kernel values of many people on a line at a few points: columns along a smooth curve."""
+    x = np.random.default_rng(1).uniform(size=people)
+    return squared_exponential(np.linspace(0.0, 1.0, points), x, lengthscale)

@@ -1,0 +1,860 @@
+"""The command line: what it reads, what it spends, what it says, and how it ends."""
+
+import contextlib
+import csv
+import errno
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import RBF, Kernel
+from typer.testing import CliRunner
+
+import cloakgp
+from cloakgp import PrivateGPRegressor, Release, publish, tables, terminal
+from cloakgp.cli import app
+from cloakgp.datasets import make_heights
+from cloakgp.options import Settings, parse_kernel
+from cloakgp.tables import CommandError, read_columns, read_points, to_csv, write_file
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SECRET = "SECRET4711"
+PLAN = ("--inputs", "age", "--bounds", "40,200", "--kernel", "900*RBF(20)")
+SPEND = (*PLAN, "--output", "height", "--yes", "--epsilon", "2")
+OUTPUTS = {"release.cloakgp", "predictions.csv", "plot.png", "statement.md"}
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def start(*words, stdin=subprocess.DEVNULL, **options):
+    """Start the command line in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "cloakgp.cli", *map(str, words)],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        **options,
+    )
+
+
+def people(count=40):
+    age = np.arange(count) * 2 % 71
+    return pd.DataFrame({"age": age, "height": 100.0 + age / 2, "weight": 20.0 + age / 3})
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(people()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A release file that tests only read."""
+    frame = people()
+    model = PrivateGPRegressor(900 * RBF(20.0), bounds=(40, 200)).fit(
+        frame[["age"]], frame["height"]
+    )
+    path = tmp_path_factory.mktemp("saved") / "release.cloakgp"
+    model.release_.save(path)
+    return path
+
+
+def fails(result, *parts, code=2):
+    """Check that a command failed in one paragraph on stderr, and return that."""
+    assert result.exit_code == code, result.output
+    text = " ".join(result.stderr.split())
+    assert text.startswith("error: ")
+    assert "Traceback" not in result.output
+    for part in parts:
+        assert part in text, text
+    return text
+
+
+# -------------------------------------------------------------------------------------------- plan
+
+
+@pytest.mark.parametrize("private", [SECRET, "", "12,5", '"', "\x00\x01", "é\n"])
+def test_a_plan_is_made_whatever_stands_in_the_private_column(tmp_path, private):
+    path = tmp_path / "people.csv"
+    with open(path, "w", newline="", encoding="latin-1") as file:
+        csv.writer(file).writerows([("age", "height"), *((age, private) for age in range(20))])
+    result = run("plan", path, *PLAN, "--no-compare")
+    assert result.exit_code == 0, result.output
+    assert SECRET not in result.output
+
+
+def test_a_plan_is_made_without_a_private_column(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(people()[["age"]]))
+    assert run("plan", path, *PLAN, "--output", "height", "--no-compare").exit_code == 0
+
+
+def test_a_plan_reads_no_byte_of_a_private_parquet_column(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "people.parquet"
+    people().to_parquet(path, compression=None)
+    chunk = pq.ParquetFile(path).metadata.row_group(0).column(1)
+    assert chunk.path_in_schema == "height"
+    raw = bytearray(path.read_bytes())
+    first = chunk.dictionary_page_offset or chunk.data_page_offset
+    raw[first : first + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
+    path.write_bytes(raw)
+    assert run("plan", path, *PLAN, "--no-compare").exit_code == 0
+    fails(run("release", path, *SPEND, "--out", tmp_path / "out"), "damaged", "no privacy budget")
+
+
+def test_only_the_columns_asked_for_become_numbers(data, monkeypatch):
+    opened = []
+    numbers = tables._Csv.numbers
+    monkeypatch.setattr(
+        tables._Csv, "numbers", lambda table, name: opened.append(name) or numbers(table, name)
+    )
+    assert run("plan", data, *PLAN, "--output", "height", "--no-compare").exit_code == 0
+    assert opened == ["age"]
+
+
+def test_a_plan_shows_the_noise_the_budgets_and_the_designs(data):
+    text = run("plan", data, *PLAN).stdout
+    for part in ("Noise at a few points", "Other budgets", "Other designs", "worst", "nothing was"):
+        assert part in text
+
+
+def test_json_is_one_object_and_nothing_else(data, saved):
+    plan = run("plan", data, *PLAN, "--json", "--required-std", "20")
+    report = json.loads(plan.stdout)
+    assert [row["epsilon"] for row in report["epsilons"]] == [0.1, 0.3, 1.0, 3.0, 10.0]
+    assert {row["design"] for row in report["designs"]} == {"bayes", "total", "worst", "volume"}
+    assert report["people"] == 40
+    assert len(report["points"]) == 40
+    predictions = json.loads(run("predict", saved, "--at", "age=0:70:3", "--json").stdout)
+    assert len(predictions["predictions"]) == 3
+    assert json.loads(run("verify", saved, "--json").stdout)["ok"] is True
+
+
+def test_the_required_epsilon_is_enough_and_barely_so(data):
+    found = json.loads(run("plan", data, *PLAN, "--json", "--required-std", "12").stdout)
+    epsilon = found["required"]["epsilon"]
+    assert 0.1 < epsilon < 20
+
+    def largest(at):
+        shown = run("plan", data, *PLAN, "--epsilon", at, "--json", "--no-compare").stdout
+        return json.loads(shown)["largest_noise_std"]
+
+    assert largest(epsilon) <= 12 < largest(0.99 * epsilon)
+
+
+def test_accuracy_that_no_budget_gives_is_answered_not_an_error(data):
+    result = run("plan", data, *PLAN, "--required-std", "1e-9", "--no-compare")
+    assert result.exit_code == 0
+    assert "No budget gives that" in result.stdout
+    fails(run("plan", data, *PLAN, "--required-std", "-1"), "--required-std")
+
+
+def test_a_plan_can_be_drawn_and_only_as_a_picture(data, tmp_path):
+    assert run("plan", data, *PLAN, "--no-compare", "--plot", tmp_path / "p.png").exit_code == 0
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    before = data.read_bytes()
+    fails(run("plan", data, *PLAN, "--plot", data), ".png")
+    assert data.read_bytes() == before
+
+
+def test_several_outputs_share_the_budget(data):
+    two = ("--output", "height,weight", "--bounds", "0,120")
+
+    def noise(*words):
+        shown = run("plan", data, *PLAN, "--json", "--no-compare", *words)
+        return json.loads(shown.stdout)
+
+    one, both = noise(), noise(*two)
+    assert both["published_values"] % 2 == 0
+    assert both["points"][0]["noise_std_0"] > one["points"][0]["noise_std"]
+
+
+def test_owners_of_several_rows_are_counted_as_people(tmp_path):
+    frame = people().assign(owner=[f"p{i // 2}" for i in range(40)])
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(frame))
+    shown = run("plan", path, *PLAN, "--groups", "owner", "--json", "--no-compare").stdout
+    assert json.loads(shown)["people"] == 20
+    frame.loc[3, "owner"] = None
+    path.write_bytes(to_csv(frame))
+    fails(run("plan", path, *PLAN, "--groups", "owner"), "'owner'", "1 of 40")
+
+
+# ----------------------------------------------------------------------------------------- release
+
+
+def test_a_release_writes_a_folder_that_verifies(data, tmp_path):
+    out = tmp_path / "deep" / "out"
+    result = run("release", data, *SPEND, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} == OUTPUTS
+    release = Release.load(out / "release.cloakgp")
+    assert release.private
+    assert release.epsilon == 2.0
+    assert release.target_names == ("height",)
+    table = pd.read_csv(out / "predictions.csv")
+    assert list(table) == ["age", "height", "height_std", "height_noise_std"]
+    np.testing.assert_allclose(table["height"], release.predict(table[["age"]]), rtol=1e-8)
+    assert "Privacy statement" in (out / "statement.md").read_text()
+    assert (out / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert run("verify", out / "release.cloakgp").exit_code == 0
+
+
+def test_parquet_and_csv_give_the_same_plan(data, tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "people.parquet"
+    people().to_parquet(path)
+    words = (*PLAN, "--json", "--no-compare")
+    assert run("plan", data, *words).stdout == run("plan", path, *words).stdout
+    assert run("release", path, *SPEND, "--out", tmp_path / "out").exit_code == 0
+
+
+def test_two_releases_of_the_same_data_have_different_noise(data, tmp_path):
+    values = []
+    for name in ("a", "b"):
+        assert run("release", data, *SPEND, "--out", tmp_path / name).exit_code == 0
+        values.append(Release.load(tmp_path / name / "release.cloakgp").noisy.values)
+    assert not np.array_equal(*values)
+
+
+def test_repeatable_noise_cannot_be_asked_for(data, tmp_path):
+    out = tmp_path / "out"
+    fails(run("release", data, *SPEND, "--random-state", "1", "--out", out), "No such option")
+    config = tmp_path / "c.toml"
+    config.write_text("random_state = 1\n")
+    fails(run("release", data, *SPEND, "--config", config, "--out", out), "random_state")
+    fails(run("release", data, *SPEND, "--epsilon", "inf", "--out", out), "finite")
+    assert not out.exists()
+
+
+def test_what_is_not_private_is_never_written(data, tmp_path, monkeypatch):
+    draw = publish.Job.draw
+    monkeypatch.setattr(
+        publish.Job,
+        "draw",
+        lambda job: (lambda r: replace(r, noisy=replace(r.noisy, private=False)))(draw(job)),
+    )
+    out = tmp_path / "out"
+    fails(run("release", data, *SPEND, "--out", out), "not be private", "no privacy budget")
+    assert list(out.iterdir()) == []
+
+
+def test_outputs_are_not_overwritten_without_force(data, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "predictions.csv").write_text("mine")
+    fails(run("release", data, *SPEND, "--out", out), "predictions.csv", "--force")
+    assert [path.name for path in out.iterdir()] == ["predictions.csv"]
+    assert (out / "predictions.csv").read_text() == "mine"
+    assert run("release", data, *SPEND, "--out", out, "--force").exit_code == 0
+    assert {path.name for path in out.iterdir()} == OUTPUTS
+
+
+def test_the_data_itself_is_never_overwritten(tmp_path):
+    path = tmp_path / "predictions.csv"
+    path.write_bytes(to_csv(people()))
+    fails(run("release", path, *SPEND, "--out", tmp_path, "--force"), "overwrite the data")
+    assert path.read_bytes() == to_csv(people())
+
+
+def test_an_old_picture_does_not_stay_beside_a_new_release(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(people().assign(a=range(40), b=range(40))))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "plot.png").write_text("old")
+    words = ("--inputs", "age,a,b", "--output", "height", "--bounds", "40,200", "--yes", "--force")
+    assert run("release", path, *words, "--out", out).exit_code == 0
+    assert {path.name for path in out.iterdir()} == OUTPUTS - {"plot.png"}
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_private_column_is_opened(
+    data, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(publish.Job, "draw", lambda job: pytest.fail("private column opened"))
+    (tmp_path / "file").write_text("")
+    fails(run("release", data, *SPEND, "--out", tmp_path / "file"), "is a file")
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: not mode & os.W_OK)
+    fails(
+        run("release", data, *SPEND, "--out", tmp_path / "out"), "cannot be written", "no privacy"
+    )
+
+
+@pytest.mark.parametrize("victim", ["write_file", "plot_release", "to_csv"])
+def test_whatever_fails_in_writing_fails_in_the_rehearsal_unspent(
+    data, tmp_path, monkeypatch, victim
+):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(publish, victim, fail)
+    monkeypatch.setattr(publish.Job, "draw", lambda job: pytest.fail("private column opened"))
+    out = tmp_path / "out"
+    fails(run("release", data, *SPEND, "--out", out), "disk is full", "no privacy budget")
+    assert list(out.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_after_the_release_loses_nothing(data, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+
+    def fail_at_the_end(path, content):
+        if path.parent == out:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_file(path, content)
+
+    monkeypatch.setattr(publish, "write_file", fail_at_the_end)
+    fails(run("release", data, *SPEND, "--out", out), "disk is full", "WAS spent", "is whole")
+    assert Release.load(out / "release.cloakgp").private
+
+
+def test_a_release_that_cannot_be_saved_is_not_spent(data, tmp_path, monkeypatch):
+    save = Release.save
+
+    def fail(release, path):
+        if release.private:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(release, path)
+
+    monkeypatch.setattr(Release, "save", fail)
+    fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "no privacy budget was spent")
+
+
+def test_an_error_after_the_file_is_in_place_counts_as_spent(data, tmp_path, monkeypatch):
+    save = Release.save
+
+    def save_then_fail(release, path):
+        save(release, path)
+        if release.private:
+            raise OSError(errno.EIO, "the folder could not be synced")
+
+    monkeypatch.setattr(Release, "save", save_then_fail)
+    fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "WAS spent")
+
+
+def test_an_interrupt_while_saving_waits_until_the_release_is_whole(data, tmp_path, monkeypatch):
+    save = Release.save
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupted(release, path):
+        if release.private:
+            os.kill(os.getpid(), signal.SIGINT)
+        save(release, path)
+
+    monkeypatch.setattr(Release, "save", interrupted)
+    out = tmp_path / "out"
+    result = run("release", data, *SPEND, "--out", out)
+    signal.signal(signal.SIGINT, before)
+    fails(result, "interrupted", "WAS spent", code=130)
+    assert Release.load(out / "release.cloakgp").private
+
+
+def test_data_that_changes_after_the_plan_is_not_released(data, tmp_path, monkeypatch):
+    prepare = publish.Job.prepare
+
+    def change(*words, **options):
+        job = prepare(*words, **options)
+        data.write_bytes(to_csv(people().iloc[::-1]))
+        return job
+
+    monkeypatch.setattr(publish.Job, "prepare", change)
+    fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "changed", "no privacy budget")
+
+
+def test_a_column_cannot_be_private_and_public(data, tmp_path):
+    both = ("--inputs", "age,height", "--output", "height", "--bounds", "40,200", "--yes")
+    fails(run("release", data, *both, "--out", tmp_path / "out"), "private and as public")
+    owner = (*SPEND, "--groups", "height")
+    fails(run("release", data, *owner, "--out", tmp_path / "out"), "private and as public")
+
+
+# -------------------------------------------------------------------- private values stay private
+
+
+@pytest.mark.parametrize("value", [SECRET, "", "inf", "12_34"])
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_bad_private_values_are_refused_without_a_row_a_count_or_a_value(tmp_path, value, debug):
+    frame = people().astype({"height": object})
+    frame.loc[17, "height"] = value
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(frame))
+    out = tmp_path / "out"
+    text = fails(
+        run(*debug, "release", path, *SPEND, "--out", out), "'height'", "inside the bounds"
+    )
+    assert SECRET not in text
+    assert not re.search(r"\b(1|17|18|19|40)\b", text), "a row or a count"
+    assert list(out.iterdir()) == []
+
+
+def test_bad_private_values_in_parquet_are_refused_likewise(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "people.parquet"
+    for column in (pd.Series([SECRET] * 40), people()["height"].where(people()["age"] > 2)):
+        people().assign(height=column).to_parquet(path)
+        text = fails(run("release", path, *SPEND, "--out", tmp_path / "out"), "'height'")
+        assert SECRET not in text
+
+
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_no_message_of_another_library_is_shown_while_private_values_are_open(
+    data, tmp_path, monkeypatch, debug
+):
+    def blurt(job):
+        try:
+            float(SECRET)
+        except ValueError as error:
+            raise RuntimeError(f"cannot convert {SECRET}") from error
+
+    monkeypatch.setattr(publish.Job, "draw", blurt)
+    result = run(*debug, "release", data, *SPEND, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert SECRET not in result.output.replace('{SECRET}"', "")
+    assert "unexpected error: RuntimeError" in result.stderr
+    assert "no privacy budget" in " ".join(result.stderr.split())
+    assert ("--debug" in result.stderr) is not bool(debug)
+    assert ("in blurt" in result.stderr) is bool(debug)
+
+
+def test_an_unexpected_error_is_named_and_explained_in_debug_only(data, monkeypatch):
+    def fail(*_, **__):
+        hidden = "a local variable"
+        raise LookupError("odd") from ValueError(hidden)
+
+    monkeypatch.setattr(terminal, "people_in", fail)
+    text = fails(run("plan", data, *PLAN), "unexpected error: LookupError", "--debug")
+    assert "odd" not in text
+    shown = run("--debug", "plan", data, *PLAN).stderr
+    assert "LookupError: odd" in shown
+    assert "in fail" in shown
+    assert "hidden = " not in shown
+
+
+# ------------------------------------------------------------------------------------ other faults
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"age,height\n", "no rows"),
+        ("a.csv", bytes(range(256)) * 20, "UTF-8"),
+        ("a.csv", b"PAR1\x00\x01\x02", "name it .parquet"),
+        ("a.csv", b"age,height\n1,2\n3\n", "more or fewer fields"),
+        ("a.csv", b"age,height\n1,2\n3,4,5\n", "more or fewer fields"),
+        ("a.csv", b'age,height\n1,"2\n', "quote is never closed"),
+        ("a.csv", b"age,age\n1,2\n", "more than one column"),
+        ("a.csv", b"old,height,x\n1,2,3\n", "it has: old, height, x"),
+        ("a.csv", b"age,height\nNA,2\n5,1\n", "missing in 1 of 2 rows"),
+        ("a.csv", b"age,height\nyoung,2\n5,1\n", "not a finite number in 1 of 2 rows"),
+        ("a.csv", b"age,height\ninf,2\n", "not a finite number"),
+        ("a.parquet", b"age,height\n1,2\n", "not a Parquet file"),
+        ("a.parquet", b"PAR1" + b"\x00" * 50, "damaged"),
+        ("a.xlsx", b"PK", "does not end in"),
+    ],
+)
+def test_a_file_that_is_not_what_it_says_is_explained(tmp_path, name, content, part):
+    path = tmp_path / name
+    path.write_bytes(content)
+    if part == "not a Parquet file" or part == "damaged":
+        pytest.importorskip("pyarrow")
+    fails(run("plan", path, *PLAN), part)
+
+
+def test_missing_files_folders_and_pipes_are_explained(tmp_path):
+    fails(run("plan", tmp_path / "none.csv", *PLAN), "there is no file")
+    fails(run("plan", tmp_path, *PLAN), "not a regular file")
+    fails(run("verify", tmp_path / "none.cloakgp"), "No such file")
+    fails(run("predict", tmp_path / "none.cloakgp", "--at", "age=1"), "No such file")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    path = tmp_path / "people.parquet"
+    path.write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    fails(run("plan", path, *PLAN), "pip install 'cloakgp[parquet]'")
+
+
+def test_a_dotted_neighbour_is_not_opened_by_accident(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "people.parquet"
+    people().rename(columns={"height": "age.height"}).to_parquet(path)
+    fails(run("plan", path, *PLAN), "age.height", "rename")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_separator_is_found_in_the_header(tmp_path, separator):
+    path = tmp_path / "a.csv"
+    people().to_csv(path, sep=separator, index=False)
+    assert read_columns(path, ["age", "weight"]).inputs.equals(
+        people()[["age", "weight"]].astype(float)
+    ) or np.allclose(read_columns(path, ["age"]).inputs["age"], people()["age"])
+
+
+def test_names_cannot_control_the_terminal_or_the_markup(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("[red]a[/red],\x9b31mb\n1,2\n", encoding="utf-8")
+    text = fails(run("plan", path, *PLAN), "[red]a[/red]")
+    assert "\x9b" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--inputs", "age"), "--bounds is missing"),
+        (("--bounds", "40,200"), "--inputs is missing"),
+        (("--inputs", "age", "--bounds", "200,40"), "lo < hi"),
+        (("--inputs", "age", "--bounds", "40"), "a pair such as 40,200"),
+        ((*PLAN, "--epsilon", "0"), "epsilon must lie between"),
+        ((*PLAN, "--epsilon", "much"), "--epsilon"),
+        ((*PLAN, "--delta", "2"), "delta must lie between"),
+        ((*PLAN, "--design", "nice"), "bayes, total, worst, volume"),
+        ((*PLAN, "--inducing", "0"), "at least 1"),
+        ((*PLAN, "--kernel", "900*RBF([1,2])"), "list of 2 lengthscales"),
+        ((*PLAN, "--prior-mean", "1,2"), "--prior-mean"),
+        ((*PLAN, "--at", "age=0:80"), "name=lo:hi:count"),
+        ((*PLAN, "--at", "weight=0:80:3"), "the inputs are age"),
+        ((*PLAN, "--calibration", "hall", "--epsilon", "2"), "analytic"),
+        (
+            (
+                *PLAN,
+                "--nonsense",
+            ),
+            "No such option",
+        ),
+    ],
+)
+def test_bad_options_are_explained(data, words, part):
+    fails(run("plan", data, *words), part)
+
+
+def test_a_release_needs_to_know_what_is_private(data, tmp_path):
+    fails(run("release", data, *PLAN, "--yes", "--out", tmp_path / "o"), "--output is missing")
+    words = (*PLAN, "--output", "hight", "--yes", "--out", tmp_path / "o")
+    fails(run("release", data, *words), "'hight'", "age, height, weight")
+
+
+# ---------------------------------------------------------------------------------- settings files
+
+
+def test_settings_come_from_a_file_and_flags_win(data, tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text(
+        'inputs = ["age"]\nbounds = [40, 200]\nepsilon = 3\nkernel = "900*RBF(20)"\n'
+        'design = "total"\nnoise-variance = 49\n'
+    )
+    shown = run("plan", data, "--config", config, "--epsilon", "5", "--json", "--no-compare").stdout
+    report = json.loads(shown)
+    assert report["epsilon"] == 5.0
+    assert report["design"] == "total"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("epsilom = 1", "epsilom"),
+        ("epsilom = 1", "known are: inputs, output, bounds, epsilon"),
+        ("epsilon = true", "must be a number"),
+        ('epsilon = "', "is not TOML"),
+        ("rank = 1.5", "whole number"),
+        ("bounds = [1, 2, 3]", "a pair"),
+        ("inputs = [1]", "text"),
+        ("epsilon = nan", "must be a number"),
+    ],
+)
+def test_faults_of_a_settings_file_are_named(data, tmp_path, text, part):
+    config = tmp_path / "c.toml"
+    config.write_text(text)
+    fails(run("plan", data, "--config", config), part)
+
+
+def test_every_setting_reaches_the_estimator():
+    asked = {
+        "inputs": "a",
+        "output": "y,z",
+        "bounds": ["0,1", "2,4"],
+        "epsilon": 0.5,
+        "delta": 1e-6,
+        "kernel": "2*RBF(3)",
+        "noise_variance": 7.0,
+        "prior_mean": "0.5,3",
+        "inducing": 5,
+        "approximation": "dtc",
+        "design": "worst",
+        "decode": "direct",
+        "calibration": "hall",
+        "rank": 2,
+    }
+    model = Settings.gather(asked).estimator()
+    assert model.bounds == ([0.0, 2.0], [1.0, 4.0])
+    assert model.prior_mean == [0.5, 3.0]
+    assert model.kernel == parse_kernel("2*RBF(3)")
+    for name in ("epsilon", "delta", "noise_variance", "inducing", "approximation", "rank"):
+        assert getattr(model, name) == asked[name]
+    for name in ("design", "decode", "calibration"):
+        assert getattr(model, name) == asked[name]
+    assert model.random_state is None
+
+
+def test_the_shipped_example_is_the_made_up_data_and_its_settings_work():
+    shipped = (EXAMPLES / "heights.csv").read_bytes()
+    assert shipped == to_csv(make_heights(n=400, random_state=0))
+    words = ("--config", EXAMPLES / "release.toml", "--json", "--no-compare")
+    assert json.loads(run("plan", EXAMPLES / "heights.csv", *words).stdout)["people"] == 400
+
+
+# ----------------------------------------------------------------------------------------- kernels
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("900*RBF(25)", 900 * RBF(25)),
+        ("RBF(length_scale=3)", RBF(3)),
+        (" ( 2 * 3 * RBF( 1e0 ) ) ", 6 * RBF(1)),
+        ("RBF(1) + 2", RBF(1) + 2),
+    ],
+)
+def test_kernels_mean_what_they_say(text, same):
+    X = np.array([[0.0], [0.7], [2.0]])
+    np.testing.assert_allclose(parse_kernel(text)(X), same(X))
+
+
+def test_kernels_of_every_name_can_be_written_and_nothing_is_free():
+    text = (
+        "900*RBF([25, 15]) + 10*Matern(5, nu=1.5) + RationalQuadratic(2, alpha=3) + White(1)"
+        " + ExpSineSquared(2, periodicity=7) + DotProduct(0) * Constant(4) + Gibbs([2,3])"
+    )
+    kernel = parse_kernel(text)
+    assert kernel.n_dims == 0
+    assert kernel(np.ones((2, 2))).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("900*", 5),
+        ("900*RBF(25", 11),
+        ("RBF(25))", 8),
+        ("RBF(0)", 5),
+        ("Foo(1)", 1),
+        ("RBF(1) - 2", 8),
+        ("RBF([1,)", 8),
+        ("RBF(1, 2)", 8),
+        ("Matern(1, mu=2)", 11),
+        ("RationalQuadratic([1,2])", 19),
+        ("RBF(1) RBF(2)", 8),
+        ("", 1),
+        ("5", 1),
+        ("(" * 40, 21),
+    ],
+)
+def test_a_fault_in_a_kernel_is_pointed_at(text, position):
+    with pytest.raises(CommandError, match=f"position {position}:") as caught:
+        parse_kernel(text)
+    *_, pointer = str(caught.value).splitlines()
+    assert pointer.index("^") == position - 1 + 2
+
+
+@given(st.text(alphabet="RBFMaternCo(),[]=+*. 0123456789e_'-", max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_a_kernel_or_an_error_and_never_code(text):
+    with contextlib.suppress(CommandError):
+        assert isinstance(parse_kernel(text), Kernel)
+
+
+def test_nothing_in_a_kernel_is_evaluated(tmp_path):
+    mark = tmp_path / "mark"
+    for text in (f"open('{mark}','w')", f"RBF(__import__('os').mkdir('{mark}'))"):
+        with pytest.raises(CommandError):
+            parse_kernel(text)
+    assert not mark.exists()
+
+
+# ------------------------------------------------------------------------------ predict and verify
+
+
+def test_predictions_at_a_grid_are_those_of_the_release(saved, tmp_path):
+    out = tmp_path / "p.csv"
+    assert run("predict", saved, "--at", "age=0:70:15", "--out", out).exit_code == 0
+    table = pd.read_csv(out)
+    mean, std = Release.load(saved).predict(np.linspace(0, 70, 15)[:, None], return_std=True)
+    np.testing.assert_allclose(table["height"], mean, rtol=1e-8)
+    np.testing.assert_allclose(table["height_std"], std, rtol=1e-8)
+    fails(run("predict", saved, "--at", "age=1", "--out", out), "exists", "--force")
+    fails(run("predict", saved, "--at", "age=1", "--out", tmp_path / "p.txt"), ".csv")
+
+
+def test_predictions_at_a_file_read_its_inputs_only(saved, data):
+    piped = run("predict", saved, "--at", data).stdout
+    assert piped.splitlines()[0] == "age,height,height_std,height_noise_std"
+    assert len(piped.splitlines()) == 41
+
+
+def test_many_points_are_predicted_in_pieces_without_a_difference(saved, monkeypatch):
+    release, points = Release.load(saved), read_points("age=0:70:25", ["age"])
+    whole = publish.predictions(release, points)
+    monkeypatch.setattr(publish, "CHUNK", 4)
+    pd.testing.assert_frame_equal(publish.predictions(release, points), whole)
+
+
+def test_a_grid_over_several_inputs_is_their_product():
+    grid = read_points("b=1:2:2, a=5", ["a", "b"])
+    assert grid.to_dict("list") == {"a": [5.0, 5.0], "b": [1.0, 2.0]}
+
+
+@pytest.mark.parametrize(
+    "spec", ["a=0:1", "a=2:1:5", "a=0:1:0", "a=0:1:1.5", "a=0:1:x", "a=0:inf:3", "a=1,a=2", "a="]
+)
+def test_a_grid_that_makes_no_sense_is_refused(spec):
+    with pytest.raises(CommandError, match="--at"):
+        read_points(spec, ["a"])
+
+
+def test_a_grid_is_never_larger_than_memory():
+    with pytest.raises(CommandError, match="points"):
+        read_points("a=0:1:100000,b=0:1:100000", ["a", "b"])
+
+
+def test_verify_ends_with_0_1_or_2(saved, tmp_path):
+    good = run("verify", saved)
+    assert good.exit_code == 0
+    assert "The guarantee holds" in good.stdout
+    release, weak = Release.load(saved), tmp_path / "weak.cloakgp"
+    replace(release, noisy=replace(release.noisy, sigma=release.noisy.sigma / 2)).save(weak)
+    bad = run("verify", weak)
+    assert bad.exit_code == 1
+    assert "does NOT hold (noise)" in bad.stdout
+    assert json.loads(run("verify", weak, "--json").stdout)["ok"] is False
+    weak.write_bytes(b"garbage")
+    fails(run("verify", weak), "refused")
+    fails(run("verify"), "RELEASE")
+
+
+def test_a_rehearsal_does_not_verify(tmp_path):
+    frame = people()
+    model = PrivateGPRegressor(bounds=(40, 200), random_state=0)
+    with pytest.warns(UserWarning, match="NOT private"):
+        model.fit(frame[["age"]], frame["height"])
+    model.release_.save(tmp_path / "r.cloakgp")
+    assert run("verify", tmp_path / "r.cloakgp").exit_code == 1
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_text("old")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="space"):
+        write_file(path, b"new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+# --------------------------------------------------------------------------- help, demo, processes
+
+
+@pytest.mark.parametrize("command", ["plan", "release", "predict", "verify", "demo"])
+def test_the_help_of_every_command_shows_an_example(command):
+    shown = run(command, "--help")
+    assert shown.exit_code == 0
+    assert f"cloakgp {command} " in shown.stdout.split("Example")[1]
+
+
+def test_version_and_bare_call():
+    assert run("--version").stdout == f"cloakgp {cloakgp.__version__}\n"
+    assert "plan" in run().stdout
+    fails(run("plann"), "plan")
+
+
+def test_the_demo_leaves_everything_in_one_folder_and_can_run_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        result = run("demo")
+        assert result.exit_code == 0, result.output
+    names = {path.name for path in Path("demo-output").iterdir()}
+    assert names == OUTPUTS | {"heights.csv", "plan.png"}
+    for part in ("differentially private with epsilon = 1", "Certificate", "The guarantee holds"):
+        assert part in result.stdout
+
+
+def test_the_demo_does_not_touch_a_folder_that_is_not_its_own(tmp_path):
+    (tmp_path / "release.cloakgp").write_text("precious")
+    fails(run("demo", "--out", tmp_path), "not the folder of an earlier demo")
+    assert (tmp_path / "release.cloakgp").read_text() == "precious"
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_spent(data, tmp_path):
+    words = [word for word in SPEND if word != "--yes"]
+    process = start("release", data, *words, "--out", tmp_path / "out")
+    _, shown = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "--yes" in shown
+    assert "Traceback" not in shown
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1), (None, 130)])
+def test_a_release_asks_first_and_ctrl_c_spends_nothing(data, tmp_path, answer, code):
+    keyboard, terminal_end = os.openpty()
+    words = [word for word in SPEND if word != "--yes"]
+    out = tmp_path / "out"
+    # Whoever runs the tests may ignore interrupts; a user at a terminal does not.
+    heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    process = start("release", data, *words, "--out", out, stdin=terminal_end, **heed)
+    shown = ""
+    while "[y/N]" not in shown:
+        letter = process.stderr.read(1)
+        assert letter, shown
+        shown += letter
+    assert "epsilon = 2" in shown
+    if answer is None:
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+    else:
+        os.write(keyboard, answer.encode())
+    _, rest = process.communicate(timeout=60)
+    os.close(keyboard)
+    os.close(terminal_end)
+    assert process.returncode == code, rest
+    assert "Traceback" not in rest
+    assert out.exists() is (code == 0)
+    assert ("no privacy budget was spent" in rest) is (code != 0)
+
+
+def test_a_reader_that_leaves_early_is_no_error(saved):
+    process = start("predict", saved, "--at", "age=0:70:20000")
+    assert process.stdout.readline().startswith("age,")
+    process.stdout.close()
+    shown = process.stderr.read()
+    process.wait(timeout=60)
+    assert "Traceback" not in shown
+
+
+def test_figures_on_stdout_are_finite_or_null():
+    assert terminal._plain({"a": [math.inf, np.float64(1.0), np.int64(2)]}) == {"a": [None, 1.0, 2]}

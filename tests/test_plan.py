@@ -1,0 +1,275 @@
+"""Plans: they read no y, and what they forecast is what happens."""
+
+import inspect
+import math
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from gp_reference import exact_joint, sparse_joint
+from scipy.stats import chi2
+from sklearn.gaussian_process.kernels import RBF
+
+from cloakgp import Plan, PrivateGPRegressor
+from cloakgp.privacy import gaussian_sigma
+from cloakgp.privacy import release as release_sketch
+
+N = 20
+X = np.random.default_rng(0).uniform(0, 10, (N, 1))
+AT = np.linspace(0, 10, 6)[:, None]
+INDUCING = np.linspace(1, 9, 4)[:, None]
+KERNEL = 4.0 * RBF(3.0)
+NOISE = 0.5
+BOUNDS = (-12.0, 12.0)  # six standard deviations of the prior: nothing is clipped
+DESIGNS = ["bayes", "total", "worst", "volume"]
+
+estimator = partial(PrivateGPRegressor, KERNEL, bounds=BOUNDS, noise_variance=NOISE)
+
+
+def private_release(plan, y):
+    b = plan.blueprint
+    return release_sketch(
+        plan.sketch,
+        y,
+        (b.lo, b.hi),
+        epsilon=b.epsilon,
+        delta=b.delta,
+        calibration=b.calibration,
+        groups=b.groups,
+    )
+
+
+# --- no y
+
+
+def test_nothing_that_makes_a_plan_takes_outputs():
+    public = [PrivateGPRegressor.plan, Plan.draw, Plan.compare_epsilons, Plan.compare_designs]
+    public += [Plan.required_epsilon, Plan.summary, Plan.to_frame, Plan.to_dict]
+    for function in public:
+        assert not {"y", "Y", "outputs", "targets"} & set(inspect.signature(function).parameters)
+
+
+def test_planning_spends_nothing_and_leaves_the_estimator_unfitted():
+    model = estimator()
+    before = dict(vars(model))
+    model.plan(X)
+    assert vars(model) == before
+
+
+# --- the noise is the one that happens
+
+
+@pytest.mark.parametrize(
+    ("decode", "design", "options"),
+    [
+        ("direct", "volume", {}),
+        ("direct", "total", {"calibration": "hall"}),
+        ("direct", "worst", {"inducing": INDUCING}),
+        ("direct", "volume", {"groups": np.arange(N) // 2}),
+    ],
+)
+def test_noise_std_is_the_spread_of_real_releases(decode, design, options):
+    options = dict(options)
+    groups = options.pop("groups", None)
+    plan = estimator(decode=decode, design=design, **options).plan(X, at=AT, groups=groups)
+    y = np.random.default_rng(1).normal(size=N)
+    found = plan.blueprint.decoder(plan.sketch.rounded)
+    releases = 400
+    predictions = np.array([found.mean(AT, private_release(plan, y).s) for _ in range(releases)])
+    # (releases − 1) s²/σ² is chi-squared: each of the 6 points is outside with probability 1e-8.
+    statistic = predictions.var(axis=0, ddof=1) / plan.noise_std**2 * (releases - 1)
+    low, high = chi2.ppf([0.5e-8, 1 - 0.5e-8], releases - 1)
+    assert np.all((low < statistic) & (statistic < high))
+    # The test has the power to notice noise that is wrong by half.
+    assert not np.any((low < statistic * 1.5**2) & (statistic * 1.5**2 < high))
+    assert not np.any((low < statistic / 1.5**2) & (statistic / 1.5**2 < high))
+
+
+@pytest.mark.parametrize(
+    ("inducing", "groups"), [(None, None), (INDUCING, None), (None, np.arange(N) // 3)]
+)
+@pytest.mark.parametrize(("decode", "design"), [("bayes", "bayes"), ("direct", "volume")])
+def test_the_forecast_is_the_distance_to_the_non_private_prediction(
+    decode, design, inducing, groups
+):
+    plan = estimator(decode=decode, design=design, inducing=inducing, epsilon=3.0).plan(
+        X, at=AT, groups=groups
+    )
+    if inducing is None:
+        joint = exact_joint(KERNEL, X, NOISE, AT)
+    else:
+        joint = sparse_joint(KERNEL, X, NOISE, AT, inducing, "fitc")
+    rng = np.random.default_rng(2)
+    _, draws = joint.draw(rng, 0.0, 1000)
+    found = plan.blueprint.decoder(plan.sketch.rounded)
+    b = plan.blueprint
+    distances = []
+    for y in draws:
+        noisy = release_sketch(
+            plan.sketch,
+            y,
+            BOUNDS,
+            epsilon=b.epsilon,
+            delta=b.delta,
+            groups=b.groups,
+            rehearsal=lambda scale, n: np.rint(scale * rng.standard_normal(n)).astype(np.int64),
+        )
+        distances.append(found.mean(AT, noisy.s) - joint.C @ y)
+    measured = np.mean(np.square(distances), axis=0)
+    np.testing.assert_allclose(np.sqrt(measured), plan.noise_std, rtol=0.1)
+    assert math.sqrt(plan.blueprint.weights @ measured) == pytest.approx(
+        plan.forecast_rmse, rel=0.07
+    )
+
+
+def test_the_forecast_weights_points_by_the_people_they_stand_for():
+    crowded = np.r_[np.zeros((30, 1)), [[10.0]]]
+    plan = PrivateGPRegressor(RBF(1.0), bounds=(0, 1), noise_variance=0.01).plan(crowded)
+    np.testing.assert_allclose(plan.blueprint.weights, [30 / 31, 1 / 31])
+    expected = math.sqrt(plan.blueprint.weights @ plan.noise_std**2)
+    assert plan.forecast_rmse == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("decode", ["bayes", "direct"])
+def test_the_parts_of_a_plan_fit_together(design, decode):
+    plan = estimator(design=design, decode=decode).plan(X, at=AT)
+    assert np.all(plan.noise_std >= 0)
+    np.testing.assert_allclose(plan.total_std**2, plan.noise_std**2 + plan.floor_std**2, rtol=1e-12)
+    floor = np.sqrt(np.diag(exact_joint(KERNEL, X, NOISE, AT).floor))
+    np.testing.assert_allclose(plan.floor_std, floor, rtol=1e-8)
+    assert plan.published_values == plan.sketch.matrix.shape[0]
+    assert 0 <= plan.gap < 1e-5
+    figures = plan.to_dict()
+    assert figures["sigma"] == gaussian_sigma(1.0, 1e-5)
+    assert figures["largest_noise_std"] == plan.noise_std.max()
+    assert figures["forecast_rmse"] == plan.forecast_rmse
+    assert figures["people"] == N
+    assert (figures["design"], figures["decode"]) == (design, decode)
+    assert (plan.epsilon, plan.delta) == (figures["epsilon"], figures["delta"]) == (1.0, 1e-5)
+
+
+def test_the_best_design_is_best_at_what_it_minimises():
+    plans = {d: estimator(design=d, decode="direct").plan(X, at=AT) for d in DESIGNS[1:]}
+    rms = {d: math.sqrt(np.mean(p.noise_std**2)) for d, p in plans.items()}
+    largest = {d: p.noise_std.max() for d, p in plans.items()}
+    assert rms["total"] <= min(rms.values()) * (1 + 1e-3)
+    assert largest["worst"] <= min(largest.values()) * (1 + 1e-3)
+    bayes = {d: estimator(design=d).plan(X, at=AT).forecast_rmse for d in DESIGNS}
+    assert bayes["bayes"] <= min(bayes.values()) * (1 + 1e-3)
+
+
+def test_several_outputs_are_planned_when_the_bounds_name_them():
+    two = PrivateGPRegressor(KERNEL, bounds=([-12.0, -120.0], [12.0, 120.0]), decode="direct")
+    plan = two.plan(X, at=AT)
+    assert plan.noise_std.shape == plan.total_std.shape == (len(AT), 2)
+    assert plan.published_values == 2 * plan.sketch.matrix.shape[0]
+    assert {"noise_std_0", "noise_std_1", "total_std_1"} <= set(plan.to_frame().columns)
+
+
+# --- comparisons
+
+
+@pytest.mark.parametrize("decode", ["bayes", "direct"])
+def test_comparing_budgets_shows_less_noise_for_more_budget(decode):
+    plan = estimator(decode=decode, design="bayes" if decode == "bayes" else "volume").plan(X)
+    table = plan.compare_epsilons()
+    assert list(table["epsilon"]) == [0.1, 0.3, 1.0, 3.0, 10.0]
+    columns = ["epsilon", "design", "typical_noise_std", "largest_noise_std", "published_values"]
+    assert set(columns) <= set(table.columns)
+    for column in ("typical_noise_std", "largest_noise_std"):
+        assert np.all(np.diff(table[column]) < 0)
+    own = table[table["epsilon"] == plan.epsilon].iloc[0]
+    assert own["typical_noise_std"] == plan.forecast_rmse
+    few = plan.compare_epsilons((0.5, 2.0))
+    assert list(few["epsilon"]) == [0.5, 2.0]
+    again = estimator(decode=decode, design=plan.blueprint.design, epsilon=2.0).plan(X)
+    assert few["typical_noise_std"][1] == pytest.approx(again.forecast_rmse, rel=1e-9)
+
+
+def test_comparing_designs_shows_each_once():
+    plan = estimator().plan(X, at=AT)
+    table = plan.compare_designs()
+    assert list(table["design"]) == DESIGNS
+    assert np.all(table["epsilon"] == 1.0)
+    assert np.all(table["gap"] < 1e-5)
+    assert table["typical_noise_std"].idxmin() == 0
+    for _, row in table.iterrows():
+        same = estimator(design=row["design"]).plan(X, at=AT)
+        assert row["typical_noise_std"] == pytest.approx(same.forecast_rmse, rel=1e-9)
+
+
+def test_budgets_can_be_compared_above_the_range_of_hall():
+    table = estimator(calibration="hall").plan(X, at=AT).compare_epsilons()
+    assert len(table) == 5
+    assert np.all(np.diff(table["typical_noise_std"]) < 0)
+
+
+@pytest.mark.parametrize(
+    ("decode", "design", "max_std"),
+    [("bayes", "bayes", 1.2), ("direct", "volume", 2.0), ("bayes", "total", 1.4)],
+)
+def test_the_required_budget_is_enough_and_hardly_more(decode, design, max_std):
+    model = estimator(decode=decode, design=design)
+    epsilon = model.plan(X, at=AT).required_epsilon(max_std)
+    enough = model.set_params(epsilon=epsilon).plan(X, at=AT)
+    assert enough.noise_std.max() <= max_std
+    less = model.set_params(epsilon=0.99 * epsilon).plan(X, at=AT)
+    assert less.noise_std.max() > max_std
+
+
+def test_the_required_budget_does_not_depend_on_the_budget_of_the_plan():
+    found = {estimator(epsilon=e).plan(X, at=AT).required_epsilon(1.2) for e in (0.2, 1.0, 5.0)}
+    assert max(found) / min(found) < 1.002
+
+
+def test_a_target_that_no_budget_meets_is_refused_with_advice():
+    with pytest.raises(ValueError, match=r"max_std=1e-06.*allow more noise"):
+        estimator().plan(X, at=AT).required_epsilon(1e-6)
+    with pytest.raises(ValueError, match="epsilon=1 leaves noise above max_std"):
+        estimator(calibration="hall", decode="direct").plan(X, at=AT).required_epsilon(0.5)
+
+
+def test_a_target_that_every_budget_meets_costs_the_smallest_budget():
+    assert estimator().plan(X, at=AT).required_epsilon(100.0) == 1e-4
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, "small", None])
+def test_a_target_that_is_no_length_is_refused(bad):
+    with pytest.raises(ValueError, match="max_std"):
+        estimator().plan(X, at=AT).required_epsilon(bad)
+
+
+# --- in words and tables
+
+
+def test_the_table_has_one_row_for_each_point():
+    frame = pd.DataFrame({"age": X[:, 0]})
+    plan = estimator().plan(frame, at=pd.DataFrame({"age": AT[:, 0]}))
+    table = plan.to_frame()
+    assert list(table.columns) == ["age", "noise_std", "total_std", "floor_std"]
+    np.testing.assert_array_equal(table["age"], AT[:, 0])
+    np.testing.assert_array_equal(table["noise_std"], plan.noise_std)
+    assert estimator().plan(X).to_frame().columns[0] == "x0"
+
+
+def test_the_summary_gives_the_figures():
+    plan = estimator().plan(X, at=AT)
+    text = str(plan)
+    assert text == plan.summary()
+    for part in (
+        f"{plan.published_values} numbers about {N} people",
+        "(epsilon=1, delta=1e-05)-private",
+        f"{plan.forecast_rmse:.3g}",
+        f"{plan.noise_std.max():.3g}",
+        f"{len(AT)} points",
+        "'bayes'",
+    ):
+        assert part in text
+
+
+def test_the_summary_of_a_release_without_noise_does_not_promise_privacy():
+    text = estimator(epsilon=math.inf).plan(X, at=AT).summary()
+    assert "delta=1e-05)-private" not in text
+    assert "not private" in text.lower()

@@ -1,0 +1,202 @@
+"""Pictures show public things only, say what they are, and need no screen."""
+
+import subprocess
+import sys
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
+
+from cloakgp import PrivateGPRegressor
+from cloakgp.plot import NORMAL_95, plot_plan, plot_release
+
+RNG = np.random.default_rng(0)
+X1 = pd.DataFrame({"age": np.sort(RNG.uniform(0, 80, 40))})
+X2 = pd.DataFrame({"east": RNG.uniform(0, 10, 60), "north": RNG.uniform(0, 5, 60)})
+Y1 = pd.Series(120 + 20 * np.sin(X1["age"] / 20), name="height_cm")
+Y2 = pd.Series(100 + 5 * X2["east"], name="income")
+MODEL = PrivateGPRegressor(900 * RBF(20.0), bounds=(40, 200), epsilon=3.0)
+MAP = PrivateGPRegressor(900 * RBF([4.0, 3.0]), bounds=(40, 200), epsilon=3.0, inducing=9)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return MODEL.fit(X1, Y1).release_
+
+
+@pytest.fixture(scope="module")
+def area():
+    return MAP.fit(X2, Y2).release_
+
+
+def drawn(figure):
+    """Render, as a file would be, and return the figure."""
+    figure.savefig(BytesIO(), format="png", dpi=50)
+    return figure
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.findobj(Text)]
+
+
+def labels(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_curve_has_two_labelled_bands_and_the_names_of_the_columns(curve):
+    figure = drawn(curve.plot())
+    ax = figure.axes[0]
+    assert ax.get_xlabel() == "age"
+    assert ax.get_ylabel() == "height_cm"
+    assert {"95 % band: total", "95 % band: noise for privacy alone"} <= set(labels(figure))
+
+
+def test_the_bands_are_95_percent_of_the_uncertainty(curve):
+    ax = curve.plot().axes[0]
+    total, inner = (band.get_paths()[0].vertices for band in ax.collections[:2])
+    x = np.array([[40.0]])
+    mean, std = curve.predict(x, return_std=True)
+    dp = curve.uncertainty(x).dp
+    for band, half in ((total, std[0]), (inner, dp[0])):
+        near = band[np.abs(band[:, 0] - 40.0) < 0.2][:, 1]
+        assert near.max() == pytest.approx(mean[0] + NORMAL_95 * half, abs=0.5)
+        assert near.min() == pytest.approx(mean[0] - NORMAL_95 * half, abs=0.5)
+
+
+def test_the_guarantee_is_written_under_the_picture(curve, area):
+    for release in (curve, area):
+        text = " ".join(texts(drawn(plot_release(release))))
+        assert "epsilon = 3" in text
+        assert "delta = 1e-05" in text
+        assert "NOT PRIVATE" not in text
+
+
+def test_what_is_not_private_says_so_in_big_letters_on_every_panel():
+    with pytest.warns(UserWarning, match="NOT private"):
+        release = clone(MAP).set_params(random_state=0).fit(X2, Y2).release_
+    figure = drawn(release.plot())
+    stamps = [t for ax in figure.axes for t in ax.texts if t.get_text() == "NOT PRIVATE"]
+    assert len(stamps) == 2
+    assert all(stamp.get_fontsize() >= 30 for stamp in stamps)
+
+
+def test_the_view_stays_near_the_bounds_however_wide_the_bands_are():
+    wide = PrivateGPRegressor(1e6 * RBF(20.0), bounds=(100, 130), epsilon=0.1).fit(X1, Y1).release_
+    lo, hi = wide.plot().axes[0].get_ylim()
+    means = wide.predict(np.linspace(0, 80, 200)[:, None])
+    assert lo >= min(100.0, means.min()) - 10.0
+    assert hi <= max(130.0, means.max()) + 10.0
+
+
+def test_a_map_shows_mean_and_noise_with_colour_bars_inputs_and_inducing_inputs(area):
+    figure = drawn(area.plot())
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles[:2] == ["income: prediction", "income: noise for privacy (std)"]
+    assert len(figure.axes) == 4  # two maps, two colour bars
+    assert {"public inputs", "inducing inputs"} == set(labels(figure))
+    crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
+    assert len(crosses[0].get_xdata()) == len(area.blueprint.model.inducing)
+
+
+def test_inducing_inputs_are_marked_on_curves_too():
+    sparse = PrivateGPRegressor(900 * RBF(20.0), bounds=(40, 200), inducing=6).fit(X1, Y1)
+    figure = drawn(sparse.release_.plot())
+    assert "inducing inputs" in labels(figure)
+
+
+def test_the_plan_shows_noise_beside_the_floor_for_one_and_two_inputs():
+    one = drawn(plot_plan(MODEL.plan(X1), target_names=["height_cm"]))
+    assert {"added by privacy", "without privacy"} <= set(labels(one))
+    assert one.axes[0].get_ylabel() == "height_cm: standard deviation"
+    two = drawn(MAP.plan(X2).plot())
+    titles = [ax.get_title(loc="left") for ax in two.axes]
+    assert titles[:2] == ["output: noise for privacy (std)", "output: std without privacy"]
+
+
+def test_the_plan_draws_the_figures_it_reports():
+    plan = MODEL.plan(X1, at=X1)
+    line = plan.plot().axes[0].lines[0]
+    on_curve = np.interp(X1["age"], line.get_xdata(), line.get_ydata())
+    np.testing.assert_allclose(on_curve, plan.noise_std, rtol=0.02)
+
+
+@pytest.mark.parametrize("inputs", [X1, X2])
+def test_every_output_has_a_row_of_its_own(inputs):
+    y = pd.DataFrame({"a": np.full(len(inputs), 50.0), "b": np.full(len(inputs), 7.0)})
+    model = PrivateGPRegressor(bounds=([0, 0], [100, 10]), epsilon=3.0).fit(inputs, y)
+    panels = inputs.shape[1]
+    figure = drawn(model.release_.plot())
+    maps = [ax for ax in figure.axes if ax.get_xlabel()]
+    assert len(maps) == 2 * panels
+    assert (
+        len([ax for ax in drawn(model.plan(inputs).plot()).axes if ax.get_xlabel()]) == 2 * panels
+    )
+
+
+def test_more_than_two_inputs_are_refused_with_a_way_out():
+    X = RNG.uniform(size=(20, 3))
+    model = PrivateGPRegressor(bounds=(0, 1)).fit(X, np.full(20, 0.5))
+    for plot in (model.release_.plot, model.plan(X).plot):
+        with pytest.raises(ValueError, match="to_frame"):
+            plot()
+
+
+def test_an_axes_can_be_given_for_one_curve_and_only_there(curve, area):
+    figure = Figure()
+    ax = figure.subplots()
+    assert plot_release(curve, ax) is figure
+    assert plot_plan(MODEL.plan(X1), ax) is figure
+    with pytest.raises(ValueError, match="ax"):
+        plot_release(area, ax)
+
+
+def test_the_legend_covers_no_panel(curve, area):
+    for figure in (drawn(curve.plot()), drawn(area.plot())):
+        box = figure.legends[0].get_window_extent()
+        assert not any(box.overlaps(ax.get_window_extent()) for ax in figure.axes)
+
+
+@pytest.mark.parametrize("name", ["price in $", r"$\frac{", "a\nb\x1b", "x" * 500, "身長"])
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_odd_names_are_drawn_as_they_are_or_shortened(name):
+    release = PrivateGPRegressor(bounds=(40, 200)).fit(X1, Y1.rename(name)).release_
+    label = drawn(release.plot()).axes[0].get_ylabel()
+    assert label.isprintable()
+    assert len(label) < 80
+
+
+def test_one_place_only_can_be_drawn():
+    same = np.full((5, 1), 3.0)
+    model = PrivateGPRegressor(RBF(1.0), bounds=(0, 1)).fit(same, np.full(5, 0.5))
+    drawn(model.release_.plot())
+    drawn(model.plan(same).plot())
+
+
+def test_the_bands_can_be_told_apart_from_each_other_and_from_paper(curve):
+    bands = curve.plot().axes[0].collections[:2]
+    colours = [np.array(to_rgb(band.get_facecolor()[0])) for band in bands] + [np.ones(3)]
+    for i in range(3):
+        for j in range(i):
+            assert np.abs(colours[i] - colours[j]).sum() > 0.2
+
+
+def test_drawing_touches_no_global_state_and_no_screen():
+    code = (
+        "import sys, numpy as np; from cloakgp import PrivateGPRegressor as P;"
+        "m = P(bounds=(0, 1)).fit(np.arange(9.).reshape(-1, 1), np.full(9, .5));"
+        "m.release_.plot().savefig(sys.argv[1]);"
+        "assert 'matplotlib.pyplot' not in sys.modules, 'pyplot was imported'"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "/dev/null.png" if sys.platform == "win32" else "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

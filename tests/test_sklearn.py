@@ -1,0 +1,233 @@
+"""The regressor as a scikit-learn estimator."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone, is_regressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cloakgp import NotPrivateWarning, PrivateGPRegressor, Release
+from cloakgp.kernels import Gibbs, KDELengthscale
+
+pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
+
+N = 40
+X = np.random.default_rng(0).uniform(0, 10, (N, 2))
+y = 5.0 + 3.0 * np.sin(X[:, 0])
+COLUMNS = ["age", "height"]
+
+# scikit-learn's checks draw standardised outputs, and ask for R² > 0.5 on two hundred of them.
+CHECKED = {
+    "default": PrivateGPRegressor(bounds=(-4, 4), epsilon=50),
+    "sparse": PrivateGPRegressor(bounds=(-4, 4), epsilon=50, inducing=50, design="total"),
+    "paper": PrivateGPRegressor(bounds=(-4, 4), epsilon=50, design="volume", decode="direct"),
+}
+#: Name of a check: why it cannot pass.
+EXPECTED_FAILURES: dict[str, str] = {}
+
+
+@parametrize_with_checks(
+    list(CHECKED.values()), expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+)
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
+    # The checks set random_state, which repeats the noise, and the library warns of that.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        check(estimator)
+
+
+def test_the_tags_say_what_it_is():
+    model = PrivateGPRegressor()
+    tags = get_tags(model)
+    assert is_regressor(model)
+    assert tags.target_tags.required
+    assert tags.target_tags.multi_output
+    assert not tags.input_tags.allow_nan
+    assert not tags.input_tags.sparse
+
+
+def test_a_clone_has_the_parameters_and_nothing_else():
+    kernel = 2.0 * Gibbs(KDELengthscale(X, n=3.0, m=5.0)) + RBF([1.0, 2.0])
+    model = PrivateGPRegressor(
+        kernel, bounds=([0, 0], [10, 20]), inducing=X[:5], epsilon=2.0, rank=3, random_state=1
+    )
+    model.fit(X, np.column_stack([y, y]))
+    copy = clone(model)
+    assert not hasattr(copy, "release_")
+    assert copy.kernel == kernel
+    assert copy.get_params().keys() == model.get_params().keys()
+    for name in ("bounds", "epsilon", "rank", "random_state", "design", "delta"):
+        assert getattr(copy, name) == getattr(model, name)
+    np.testing.assert_array_equal(copy.inducing, X[:5])
+    again = copy.fit(X, np.column_stack([y, y]))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_parameters_inside_the_kernel_can_be_set():
+    model = PrivateGPRegressor(ConstantKernel(1.0) * RBF(2.0), bounds=(0, 10))
+    model.set_params(kernel__k2__length_scale=7.0, epsilon=3.0)
+    assert model.kernel.k2.length_scale == 7.0
+    released = model.fit(X, y).release_
+    assert released.blueprint.model.kernel.k2.length_scale == 7.0
+    assert released.epsilon == 3.0
+
+
+def test_fitting_leaves_the_parameters_alone():
+    kernel = ConstantKernel(1.0) * RBF(2.0)
+    model = PrivateGPRegressor(kernel, bounds=(0, 10), inducing=4)
+    before = {name: repr(value) for name, value in model.get_params().items()}
+    model.fit(X, y)
+    assert model.kernel is kernel
+    assert {name: repr(value) for name, value in model.get_params().items()} == before
+    # A later change of the caller's kernel does not reach the release.
+    mean = model.predict(X)
+    kernel.k2.length_scale = 0.01
+    np.testing.assert_array_equal(model.predict(X), mean)
+
+
+def test_later_changes_of_the_inputs_do_not_reach_the_release():
+    mine, outputs, at = X.copy(), y.copy(), X[:5].copy()
+    inducing = X[5:10].copy()
+    model = PrivateGPRegressor(bounds=(0, 10), inducing=inducing).fit(mine, outputs, at=at)
+    before = model.predict(X, return_std=True)
+    for array in (mine, outputs, at, inducing):
+        array[:] = 0.0
+    np.testing.assert_array_equal(model.predict(X, return_std=True), before)
+
+
+def test_it_works_at_the_end_of_a_pipeline():
+    pipeline = make_pipeline(
+        StandardScaler(), PrivateGPRegressor(bounds=(0, 10), epsilon=50, random_state=0)
+    )
+    pipeline.fit(X, y)
+    mean, std = pipeline.predict(X, return_std=True)
+    assert mean.shape == std.shape == (N,)
+    assert pipeline.score(X, y) > 0.3
+    grouped = clone(pipeline).fit(X, y, privategpregressor__groups=np.arange(N) // 2)
+    wider = grouped.predict(X, return_std=True)[1]
+    assert np.all(wider > std)
+
+
+def test_cross_validation_and_grid_search_run():
+    model = PrivateGPRegressor(bounds=(0, 10), epsilon=50, random_state=0)
+    scores = cross_validate(model, X, y, cv=3, scoring="neg_mean_squared_error")
+    assert np.all(np.isfinite(scores["test_score"]))
+    assert cross_val_predict(model, X, np.column_stack([y, y]), cv=3).shape == (N, 2)
+    search = GridSearchCV(model, {"kernel": [4.0 * RBF(0.01), 4.0 * RBF(3.0)]}, cv=3).fit(X, y)
+    assert search.best_params_["kernel"].k2.length_scale == 3.0
+
+
+def test_a_pickle_predicts_the_same():
+    model = PrivateGPRegressor(2.0 * RBF(3.0), bounds=(0, 10), inducing=6).fit(X, y)
+    first = model.predict(X, return_cov=True)
+    copy = pickle.loads(pickle.dumps(model))
+    for ours, theirs in zip(first, copy.predict(X, return_cov=True), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert copy.release_.release_id == model.release_.release_id
+
+
+# --- frames
+
+FRAMES = {
+    "pandas": lambda table: pd.DataFrame(table, columns=COLUMNS),
+    "polars": lambda table: pl.DataFrame(table, schema=COLUMNS),
+    "pyarrow": lambda table: pa.table({c: table[:, i] for i, c in enumerate(COLUMNS)}),
+}
+DATA_FRAMES = [name for name in FRAMES if name != "pyarrow"]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_names_of_columns_are_kept(kind):
+    frame = FRAMES[kind]
+    model = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(frame(X), y)
+    assert list(model.feature_names_in_) == COLUMNS
+    assert model.release_.blueprint.feature_names == tuple(COLUMNS)
+    plan = PrivateGPRegressor(bounds=(0, 10)).plan(frame(X))
+    assert plan.blueprint.feature_names == tuple(COLUMNS)
+    assert list(plan.to_frame().columns[:2]) == COLUMNS
+    plain = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(frame(X)), plain.predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", DATA_FRAMES)
+def test_columns_of_the_workload_and_of_a_release_are_found_by_name(kind):
+    frame = FRAMES[kind]
+    turned = frame(X[:5])[COLUMNS[::-1]]
+    model = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(frame(X), y, at=turned)
+    np.testing.assert_array_equal(model.release_.blueprint.points, X[:5])
+    np.testing.assert_array_equal(model.release_.predict(turned), model.predict(frame(X[:5])))
+    with pytest.raises(ValueError, match="order"):
+        model.predict(turned)
+    with pytest.raises(ValueError, match=r"at lacks the columns.*height"):
+        PrivateGPRegressor(bounds=(0, 10)).plan(frame(X), at=frame(X)[["age"]])
+    with pytest.raises(ValueError, match=r"X lacks the columns.*height"):
+        model.release_.predict(frame(X)[["age"]])
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_outputs_may_be_a_frame(kind):
+    table = np.column_stack([y, 10.0 - y])
+    model = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(X, FRAMES[kind](table))
+    plain = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(X, table)
+    np.testing.assert_array_equal(model.release_.noisy.values, plain.release_.noisy.values)
+    assert model.release_.target_names == tuple(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "name"),
+    [
+        (pd.Series(y, name="height"), ("height",)),
+        (pd.Series(y), None),
+        (pd.Series(y, index=range(100, 100 + N)), None),
+        (pl.Series("height", y), ("height",)),
+        (pl.Series(y), None),
+        (pa.chunked_array([y]), None),
+        (pa.array(y), None),
+        (list(y), None),
+        (tuple(y), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_outputs_may_be_a_column_of_any_library(outputs, name):
+    model = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(X, outputs)
+    plain = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.release_.noisy.values, plain.release_.noisy.values)
+    assert model.release_.target_names == name
+    assert model.predict(X).shape == (N,)
+
+
+def test_columns_without_names_are_found_by_their_place():
+    frame = pd.DataFrame(X)  # columns 0 and 1
+    model = PrivateGPRegressor(bounds=(0, 10))
+    assert model.plan(frame, at=frame[:5]).blueprint.feature_names is None
+    fitted = model.fit(frame, y, at=frame[:5])
+    assert not hasattr(fitted, "feature_names_in_")
+    np.testing.assert_array_equal(fitted.release_.predict(frame), fitted.predict(X))
+
+
+def test_integers_and_single_precision_are_fine():
+    whole = np.round(X).astype(int)
+    model = PrivateGPRegressor(bounds=(0, 10), random_state=0)
+    ints = clone(model).fit(whole, y).predict(whole)
+    np.testing.assert_array_equal(ints, clone(model).fit(whole.astype(float), y).predict(whole))
+    single = clone(model).fit(X.astype(np.float32), y.astype(np.float32))
+    assert single.predict(X.astype(np.float32)).dtype == np.float64
+
+
+def test_the_release_alone_predicts_what_the_estimator_does():
+    model = PrivateGPRegressor(bounds=(0, 10)).fit(X, y)
+    assert isinstance(model.release_, Release)
+    for ours, theirs in zip(
+        model.predict(X, return_std=True), model.release_.predict(X, return_std=True), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)

@@ -1,0 +1,120 @@
+"""The statement says what holds, in figures that are right, and nothing that is not escaped."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from cloakgp import PrivateGPRegressor
+from cloakgp.privacy import gaussian_sigma
+from cloakgp.statement import best_guess, escape, odds_exceed, statement
+
+X = pd.DataFrame({"age": np.arange(30.0)})
+Y = pd.Series(np.linspace(80.0, 160.0, 30), name="height_cm")
+
+
+@pytest.fixture(scope="module")
+def release():
+    return PrivateGPRegressor(bounds=(40, 200), epsilon=1.0, delta=1e-5).fit(X, Y).release_
+
+
+@pytest.fixture(scope="module")
+def rehearsal():
+    model = PrivateGPRegressor(bounds=(40, 200), random_state=0)
+    with pytest.warns(UserWarning, match="NOT private"):
+        return model.fit(X, Y).release_
+
+
+def test_it_tells_how_many_numbers_about_how_many_people(release):
+    text = statement(release)
+    assert f"{release.noisy.values.size} numbers" in text
+    assert "30 people" in text
+
+
+def test_a_private_release_never_speaks_of_not_being_private(release):
+    assert "NOT PRIVATE" not in statement(release)
+
+
+def test_one_that_is_not_private_says_so_first_in_capitals_and_claims_no_guarantee(rehearsal):
+    text = statement(rehearsal)
+    assert text.splitlines()[0] == "# THIS RELEASE IS NOT PRIVATE"
+    assert "What is protected" not in text
+    assert "guesses right" not in text
+    assert "differentially private" not in text
+
+
+@pytest.mark.parametrize("part", ["age", "Who is in the data", "40 to 200", "nearest bound"])
+def test_it_says_what_is_public_and_how_values_are_clipped(release, part):
+    assert part in statement(release)
+
+
+def test_it_names_the_check_the_version_and_the_release(release):
+    text = statement(release)
+    for part in ("cloakgp verify", release.version, release.release_id, "certificate"):
+        assert part in text
+
+
+def test_group_structure_is_named_as_public_only_where_there_are_groups(release):
+    owners = np.arange(30) // 3
+    grouped = PrivateGPRegressor(bounds=(40, 200)).fit(X, Y, groups=owners).release_
+    text = statement(grouped)
+    assert "10 people" in text
+    assert "Which rows belong to the same person" in text
+    assert "(up to 3)" in text
+    assert "before people with several rows were allowed for" in text
+    assert "Which rows belong" not in statement(release)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 3.73])
+def test_the_best_guess_is_that_of_the_best_test_between_two_gaussians(sigma):
+    # Right with probability ½ ∫ max(p, q), whatever the test does.
+    p, q = norm(0.0, sigma), norm(1.0, sigma)
+    right, _ = quad(
+        lambda x: 0.5 * max(p.pdf(x), q.pdf(x)), -9 * sigma, 1 + 9 * sigma, points=[0.5]
+    )
+    assert best_guess(sigma) == pytest.approx(right, rel=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.3, 1e-2), (5.0, 1e-6)])
+def test_the_odds_leave_their_range_as_often_as_stated_and_oftener_than_delta(epsilon, delta):
+    sigma = gaussian_sigma(epsilon, delta)
+    # log odds of x between N(1, σ²) and N(0, σ²): (2x − 1)/(2σ²), linear in x
+    up, down = 0.5 + epsilon * sigma**2, 0.5 - epsilon * sigma**2
+    truth = norm.sf(up, 1.0, sigma) + norm.cdf(down, 1.0, sigma)
+    assert odds_exceed(sigma, epsilon) == pytest.approx(truth, rel=1e-9)
+    assert truth > delta, "then stating delta as this chance would be right after all"
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 1.2, 4.0])
+def test_printed_figures_are_rounded_to_the_safe_side(epsilon):
+    release = PrivateGPRegressor(bounds=(40, 200), epsilon=epsilon).fit(X, Y).release_
+    text = statement(release)
+    factor = float(text.split("conclusion is at most ")[1].split(" times")[0])
+    assert math.exp(epsilon) <= factor <= 1.02 * math.exp(epsilon)
+    guess = float(text.split("guesses right at most ")[1].split(" %")[0])
+    best = 100.0 * best_guess(release.noisy.sigma)
+    assert best <= guess <= best + 0.1001
+
+
+def test_names_cannot_break_out_of_the_page(release):
+    evil = "<script>x</script> **b** [a](http://evil.example) `c` | $d$ e_f_g\n# Title"
+    text = statement(replace(release, target_names=(evil,), status=evil))
+    assert "<script" not in text
+    assert "[a](" not in text
+    assert "http://" not in text
+    assert "\n# Title" not in text
+    assert "**b**" not in text.replace(r"\*", "")
+
+
+def test_plain_names_stay_readable():
+    assert escape("height (cm), 2024-05-01") == "height (cm), 2024-05-01"
+    assert escape("height_cm") == r"height\_cm"
+
+
+def test_names_that_do_not_fit_the_contents_are_not_used(release):
+    text = statement(replace(release, target_names=("a", "b")))
+    assert "**y0**" in text
