@@ -110,17 +110,18 @@ def worst_bound(C, T, tight=TIGHT):
     return size**2 / (lam.sum() * w.sum())
 
 
-def bayes_bound(prior, T, steps=1):
+def bayes_bound(prior, T, steps=50, enough=1e-6):
     """A lower bound on the posterior variance after any sketch, in dense N by N matrices.
 
     The value is convex in Π with gradient −D, D = S CᵀWC S/σ²; so it is at least value + tr DΠ −
     Σμ for every Diag(μ) ⪰ D.  μ = diag(DΠ) is made feasible by its smallest eigenvalue, or by a
-    factor.  More ``steps`` improve μ at fixed D by power iteration, which helps when some people
-    hardly matter.
+    factor.  If that is not ``enough``, power iteration at fixed D improves μ, for people who hardly
+    matter may be badly placed.
     """
     S = posterior_covariance(prior, T)
     D = S @ (prior.C.T * prior.weights) @ prior.C @ S / prior.sigma**2
-    start = bayes_value(prior, T) + np.sum((T @ D) * T)
+    value = bayes_value(prior, T)
+    start = value + np.sum((T @ D) * T)
     best = -np.inf
     for _ in range(steps):
         mu = np.linalg.norm(T @ D, axis=0)
@@ -129,6 +130,8 @@ def bayes_bound(prior, T, steps=1):
         safe = mu + 1e-13 * mu.sum()
         ratio = np.linalg.eigvalsh(D / np.sqrt(np.outer(safe, safe)))[-1]
         best = max(best, start - max(1.0, ratio) * safe.sum())
+        if value - best <= enough * value:
+            break
         T = (T @ D) / safe
     return float(best)
 

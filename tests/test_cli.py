@@ -37,7 +37,11 @@ OUTPUTS = {"release.cloakgp", "predictions.csv", "plot.png", "statement.md"}
 
 
 def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    try:
+        runner = CliRunner(mix_stderr=False)
+    except TypeError:  # newer ones never mix them
+        runner = CliRunner()
+    return runner.invoke(app, [str(word) for word in words])
 
 
 def start(*words, stdin=subprocess.DEVNULL, **options):
@@ -434,6 +438,20 @@ def test_no_message_of_another_library_is_shown_while_private_values_are_open(
     assert ("in blurt" in result.stderr) is bool(debug)
 
 
+def test_faults_found_by_the_core_are_explained_and_those_of_others_only_named(
+    data, tmp_path, monkeypatch
+):
+    def others(*_, **__):
+        raise ValueError(f"could not convert {SECRET}")
+
+    monkeypatch.setattr("cloakgp.regression.release_sketch", others)
+    text = fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "error: ValueError")
+    assert SECRET not in text
+    monkeypatch.undo()
+    monkeypatch.setattr("cloakgp.privacy.sketch.FEWEST_VALUE_BITS", 60)
+    fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "sums too many people")
+
+
 def test_an_unexpected_error_is_named_and_explained_in_debug_only(data, monkeypatch):
     def fail(*_, **__):
         hidden = "a local variable"
@@ -756,6 +774,7 @@ def test_a_rehearsal_does_not_verify(tmp_path):
         model.fit(frame[["age"]], frame["height"])
     model.release_.save(tmp_path / "r.cloakgp")
     assert run("verify", tmp_path / "r.cloakgp").exit_code == 1
+    assert "NOT private" in run("predict", tmp_path / "r.cloakgp", "--at", "age=3").stderr
 
 
 # ------------------------------------------------------------------------------------------- files

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,9 +39,9 @@ from cloakgp.terminal import (
     plan_report,
     print_json,
     screen,
+    show_comparisons,
     show_plan,
     show_release,
-    show_report,
     show_verification,
     table,
     working,
@@ -116,12 +117,12 @@ AsJson = Annotated[bool, _flag("--json", "Print one JSON object and nothing else
 Force = Annotated[bool, _flag("--force", "Overwrite existing outputs")]
 
 
-def _settings(ctx: typer.Context) -> Settings:
+def _settings(ctx: typer.Context, config: Path | None) -> Settings:
     """Return what was asked for, from the flags of this command and its settings file."""
     names = Settings.__dataclass_fields__
     flags = {name: value for name, value in ctx.params.items() if name in names}
     lists = {name: list(v) if v else None for name, v in flags.items() if name == "bounds"}
-    return Settings.gather(flags | lists, ctx.params["config"])
+    return Settings.gather(flags | lists, config)
 
 
 @app.callback(invoke_without_command=True)
@@ -178,20 +179,23 @@ def plan_command(
     as_json: AsJson = False,
 ) -> None:
     """See what a release would cost, before spending.  Never opens the private column."""
-    settings = _settings(ctx)
+    settings = _settings(ctx, config)
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise CommandError(f"--plot {printable(plot)} must end in one of {', '.join(PICTURES)}")
     if required_std is not None and not required_std > 0:
         raise CommandError(f"--required-std must be a number > 0, got {required_std:g}")
-    with working() as step:
+    with working():
         plan = Job.prepare(data, settings).plan
-        report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
     if plot is not None:
         write_file(plot, picture(plot_plan(plan, target_names=settings.output), plot.suffix))
+    if not as_json:
+        show_plan(screen(), plan, settings)
+    with working() as step:
+        report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
     if as_json:
         print_json(report)
     else:
-        show_report(screen(), plan, settings, report)
+        show_comparisons(screen(), settings, report)
 
 
 @app.command(
@@ -232,7 +236,7 @@ def release_command(
             "a release spends privacy budget for good, so it asks first, and there is no terminal "
             "to ask on; look at `cloakgp plan`, then give --yes to agree beforehand."
         )
-    settings = _settings(ctx)
+    settings = _settings(ctx, config)
     check_outputs(settings)
     check_folder(out, data, force)
     with working():
@@ -280,6 +284,8 @@ def predict_command(
     if out is not None and out.exists() and not force:
         raise CommandError(f"{printable(out)} exists; choose another name or give --force")
     loaded = Release.load(release)
+    if not loaded.private:
+        warnings.warn("this release is NOT private: it carries no guarantee", stacklevel=1)
     frame = predictions(loaded, read_points(at, names_of(loaded)[0]))
     if out is not None:
         write_file(out, to_csv(frame))
@@ -330,7 +336,8 @@ def demo_command(
         report = plan_report(job.plan, settings, step)
     drawn = plot_plan(job.plan, target_names=settings.output)
     write_file(out / "plan.png", picture(drawn, ".png"))
-    show_report(console, job.plan, settings, report)
+    show_plan(console, job.plan, settings)
+    show_comparisons(console, settings, report)
     heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")
     with working() as step:
         release = publish(job, out, ctx.obj, step)

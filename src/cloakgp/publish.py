@@ -12,6 +12,7 @@ import os
 import signal
 import tempfile
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -101,7 +102,7 @@ class Job:
         if now.outputs is None or not same:
             raise CommandError(f"{printable(self.data)} changed since the plan; start again")
         y = now.outputs if len(settings.output) > 1 else now.outputs[settings.output[0]]
-        with _explained():
+        with _explained(ours_only=True):
             return settings.estimator().fit(now.inputs, y, at=self.at, groups=now.groups).release_
 
 
@@ -237,9 +238,16 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    """Pass faults of the model or the budget on as what they are: the user's to mend."""
+def _explained(ours_only: bool = False) -> Iterator[None]:
+    """Pass faults of the model or the budget on as what they are: the user's to mend.
+
+    With ``ours_only``, messages of other libraries are not passed on: they may quote a value.
+    """
     try:
         yield
     except ValueError as error:
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        ours = str(frames[-1].f_globals.get("__name__")).startswith("cloakgp.")
+        if ours_only and not ours:
+            raise
         raise CommandError(str(error)) from None

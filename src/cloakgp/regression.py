@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cloakgp.decode import Uncertainty
 from cloakgp.frames import column_names, select, series_name
+from cloakgp.gp.codec import kernel_to_json
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.kernels import check_rows
@@ -140,6 +141,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
         names = column_names(X)
         plan = Plan.draw(self._blueprint(rows, lo, hi, at, groups, names))
+        _warn_if_unsavable(plan)
         noisy = release_sketch(
             plan.sketch,
             y,
@@ -301,6 +303,16 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         )
         rng = check_random_state(self.random_state)
         return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
+
+
+def _warn_if_unsavable(plan: Plan) -> None:
+    """Say before anything is spent that a kernel cannot be written to a file."""
+    try:
+        kernel_to_json(plan.blueprint.model.kernel)
+    except ValueError as error:
+        warnings.warn(
+            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=3
+        )
 
 
 def default_kernel(X: Array, width: float) -> Any:

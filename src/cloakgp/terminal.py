@@ -178,9 +178,9 @@ def plan_report(
     if compare:
         report["epsilons"] = []
         for epsilon in EPSILONS:
-            step(f"Comparing budgets: epsilon = {epsilon:g}")
+            step(f"Comparing budgets: epsilon = {epsilon:g} (--no-compare skips this)")
             report["epsilons"] += plan.compare_epsilons((epsilon,)).to_dict("records")
-        step("Comparing designs")
+        step("Comparing designs (--no-compare skips this)")
         report["designs"] = plan.compare_designs().to_dict("records")
     if required_std is not None:
         step("Searching for the smallest epsilon")
@@ -221,9 +221,8 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     _show_table(console, frame.iloc[rows].rename(columns=titles), "Noise at a few points")
 
 
-def show_report(console: Console, plan: Plan, settings: Settings, report: dict[str, Any]) -> None:
-    """Show a plan with its comparisons."""
-    show_plan(console, plan, settings)
+def show_comparisons(console: Console, settings: Settings, report: dict[str, Any]) -> None:
+    """Show what other budgets and designs would give, as far as that was asked for."""
     titles = {
         "typical_noise_std": "typical noise",
         "largest_noise_std": "largest noise",

@@ -116,13 +116,13 @@ def test_workloads_may_be_lists_integers_and_strided(name):
 def everything():
     """Arrays that the solvers are given, and what they make of them."""
     rng = np.random.default_rng(1)
-    C = rng.normal(size=(4, 500))
+    C = rng.normal(size=(4, 320))
     C[:, 7] = C[:, 8]
     arrays = {
         "C": C,
         "weights": np.array([1.0, 2.0, 0.0, 1.0]),
-        "diagonal": rng.uniform(0.1, 1.0, size=500),
-        "factor": rng.normal(size=(500, 2)),
+        "diagonal": rng.uniform(0.1, 1.0, size=320),
+        "factor": rng.normal(size=(320, 2)),
     }
 
     def run():

@@ -62,7 +62,9 @@ def test_nobody_is_beaten_on_unequal_workloads(seed):
 
 
 def test_each_design_is_best_at_what_it_is_for():
-    C = np.random.default_rng(5).normal(size=(5, 60)) * np.array([[1.0], [1.0], [2.0], [3.0], [9.0]])
+    C = np.random.default_rng(5).normal(size=(5, 60)) * np.array(
+        [[1.0], [1.0], [2.0], [3.0], [9.0]]
+    )
     _, values = contest(C, 1.0)
     for objective, scores in values.items():
         rivals = [score for name, score in scores.items() if name != objective]

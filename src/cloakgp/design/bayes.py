@@ -29,7 +29,10 @@ from cloakgp.design.total import total
 
 #: Above this many distinct people, groups of similar people are solved first and give the start.
 #: A start need not be certified to more than this.
-FEW_PEOPLE, GROUPS, ROUGH_GAP = 1200, 256, 1e-3
+FEW_PEOPLE, GROUPS, ROUGH_GAP = 4000, 256, 1e-3
+#: How often directions that T lacks may be added to it.
+ESCAPES = 4
+STOPPED_BY_CALLBACK = 99
 #: Iterations of the quasi-Newton method: as many as this number of entries of T allows, within
 #: limits.
 WORK, FEWEST_ITERATIONS, MOST_ITERATIONS = 60_000_000, 20, 20_000
@@ -61,7 +64,10 @@ class Prior:
     def __post_init__(self) -> None:
         C = check_workload(self.C)
         N = C.shape[1]
-        diagonal = np.broadcast_to(np.asarray(self.diagonal, dtype=np.float64), (N,))
+        diagonal = np.asarray(self.diagonal, dtype=np.float64)
+        if diagonal.shape not in ((), (N,)):
+            raise ValueError(f"diagonal must have shape ({N},), got {diagonal.shape}")
+        diagonal = np.broadcast_to(diagonal, (N,))
         factor = np.asarray(self.factor, dtype=np.float64)
         if factor.ndim != 2 or factor.shape[0] != N:
             raise ValueError(f"factor must have shape ({N}, q), got {factor.shape}")
@@ -98,17 +104,34 @@ def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> 
     if len(size) == 0:
         return empty_design(N, prior.floor)
     everybody = _Problem(size[:, None] * V, prior.diagonal, prior.factor, prior.sigma, prior.floor)
-    problem, member = everybody.merged()
-    if problem.scale == 0.0:
+    if everybody.scale == 0.0:
         return empty_design(N, prior.floor)
-    T, iterations = _solve(problem, gap)
-    value, bound = problem.certificate(T)
-    reason = "no more progress in floating point"
+    first, member, count = _alike(prior)
+    problem = everybody.of(first, count)
+    T, iterations, reason = _solve(problem, gap)
+    found = everybody.certificate(T[:, member])
+    value, bound = found.value, found.bound
     if rank is not None and rank < T.shape[0]:
-        T, more = _descend(problem, T[:rank], gap)
-        value, iterations, reason = problem.certificate(T)[0], iterations + more, "capped rank"
-    found = max(0.0, (value - bound) / value)
-    return Design(T[:, member], value, found, status_of(found, iterations, reason))
+        T, more, _ = _descend(problem, T[:rank], gap)
+        value, iterations, reason = (
+            everybody.certificate(T[:, member]).value,
+            iterations + more,
+            "capped rank",
+        )
+    relative = max(0.0, (value - bound) / value) if value > 0 else 0.0
+    return Design(T[:, member], value, relative, status_of(relative, iterations, reason))
+
+
+@dataclass(frozen=True)
+class _Certificate:
+    """The value of a sketch, a bound on the value of any, and directions that it lacks."""
+
+    value: float
+    bound: float
+    missing: Array  # (m, N): rows that would help if T had them
+
+    def meets(self, gap: float) -> bool:
+        return self.value - self.bound <= gap * self.value
 
 
 @dataclass(frozen=True)
@@ -121,57 +144,60 @@ class _Problem:
     sigma: float
     floor: float
 
-    @property
-    def VA(self) -> Array:
-        return self.V * self.a + (self.V @ self.L) @ self.L.T
+    def times_A(self, B: Array) -> Array:
+        """Return B A for B (m, N)."""
+        return B * self.a + (B @ self.L) @ self.L.T
 
     @property
     def scale(self) -> float:
         """Return the prior variance of the workload, the value of publishing nothing."""
-        return float(np.sum(self.VA * self.V))
+        return float(np.sum(self.times_A(self.V) * self.V))
 
-    def decode(self, T: Array, VA: Array) -> tuple[Array, Array]:
-        """Return Q and R: E[V u | s] = const + Qᵀ s, and R = V cov(u | s)."""
-        # Q = (T A Tᵀ + σ² I)⁻¹ T A Vᵀ,   R = V A − Qᵀ T A;  moreover Q = T Rᵀ/σ².
-        TA = T * self.a + (T @ self.L) @ self.L.T
+    def decode(self, T: Array) -> tuple[Array, Array, float]:
+        """Return Q, R and f: E[V u | s] = … + Qᵀ s, R = V cov(u | s), f = tr V cov(u | s) Vᵀ."""
+        # Q = (T A Tᵀ + σ² I)⁻¹ T A Vᵀ;  with E = V − QᵀT:  R = E A,  f = tr E A Eᵀ + σ² ‖Q‖².
+        # This f is a sum of squares, and the least over all Q: rounding in Q hardly moves it.
+        TA = self.times_A(T)
         gram = TA @ T.T
         gram.flat[:: gram.shape[0] + 1] += self.sigma**2
-        Q = cho_solve(cho_factor(gram), T @ VA.T)
-        return Q, VA - Q.T @ TA
+        Q = cho_solve(cho_factor(gram), TA @ self.V.T)
+        E = self.V - Q.T @ T
+        EL = E @ self.L
+        R = E * self.a + EL @ self.L.T
+        f = float(np.sum(E * E * self.a) + np.sum(EL * EL)) + self.sigma**2 * float(np.sum(Q * Q))
+        return Q, R, f
 
-    def certificate(self, T: Array, VA: Array | None = None) -> tuple[float, float]:
+    def certificate(self, T: Array) -> _Certificate:
         """Return the value of T and a lower bound on the value of any sketch.
 
         The value f is convex in Π, with gradient −D, D = RᵀR/σ².  So f(Π*) ≥ f(Π) + tr D Π −
         tr D Π*, and tr D Π* ≤ Σμ for every μ ≥ 0 with Diag(μ) ⪰ D.  The μ of the optimum is
         diag(D Π); it is multiplied by the largest eigenvalue of μ^(-1/2) D μ^(-1/2) to make it
-        feasible, which is an eigenvalue of a p × p matrix.
+        feasible, which is an eigenvalue of a p × p matrix.  Eigenvectors above 1 are directions
+        that T lacks.
         """
-        Q, R = self.decode(T, self.VA if VA is None else VA)
-        value = self.floor + float(np.sum(R * self.V))
+        Q, R, f = self.decode(T)
         TD = Q @ R  # rows of T times D
         mu = np.sqrt(np.einsum("ri,ri->i", TD, TD))
         # People of no influence get a sliver of μ, so that rounding noise in R cannot divide by 0.
-        mu += 1e-12 * mu.sum() / len(mu)
+        mu += 1e-12 * mu.sum() / len(mu) + 1e-300
         B = R / (np.sqrt(mu) * self.sigma)
-        largest = max(1.0, float(eigh(B @ B.T, eigvals_only=True)[-1]))
-        return value, value + float(np.sum(TD * T)) - largest * float(mu.sum())
+        eigen, vectors = eigh(B @ B.T)
+        lacking = vectors[:, eigen > 1.0 + 1e-9][:, ::-1].T @ R / mu
+        slack = max(1.0, float(eigen[-1])) * float(mu.sum()) - float(np.sum(TD * T))
+        # f is a difference of numbers as large as the prior variance; own up to its rounding.
+        rounding = 1e-15 * self.scale
+        value = self.floor + f
+        return _Certificate(value, value - slack - rounding, lacking)
 
-    def merged(self) -> tuple[_Problem, People]:
-        """Return the problem with identical people made one, and who went where.
+    def of(self, people: People, count: NDArray[np.intp]) -> _Problem:
+        """Return the problem in which each of ``people`` stands for ``count`` equal ones.
 
         Equal people have equal columns in the best sketch, so only their sum counts.
         """
-        keys = np.vstack([_unit_scale(self.V), _unit_scale(self.L.T), _unit_scale(self.a[None])]).T
-        keys = np.ascontiguousarray(keys.round(9) + 0.0)
-        rows = keys.view([("", keys.dtype)] * keys.shape[1]).ravel()
-        _, first, member, count = np.unique(
-            rows, return_index=True, return_inverse=True, return_counts=True
+        return replace(
+            self, V=self.V[:, people], a=self.a[people] * count, L=self.L[people] * count[:, None]
         )
-        merged = replace(
-            self, V=self.V[:, first], a=self.a[first] * count, L=self.L[first] * count[:, None]
-        )
-        return merged, member
 
     def coarse(self, groups: int) -> tuple[_Problem, People]:
         """Return a problem in which people of similar columns are one, and who went where."""
@@ -186,6 +212,21 @@ class _Problem:
             L=np.add.reduceat(self.L[order], starts, axis=0),
         )
         return coarse, member
+
+
+def _alike(prior: Prior) -> tuple[People, People, NDArray[np.intp]]:
+    """Find people who are equal to ten digits: the first of each kind, who is which, how many.
+
+    The certificate is of the real people, so a merger that loses something shows in the gap.
+    """
+    parts = [prior.C, prior.factor.T, prior.diagonal[None]]
+    keys = np.vstack([_unit_scale(row[None]) for part in parts for row in part]).T
+    keys = np.ascontiguousarray(keys.round(10) + 0.0)
+    rows = keys.view([("", keys.dtype)] * keys.shape[1]).ravel()
+    _, first, member, count = np.unique(
+        rows, return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, member, count
 
 
 def _unit_scale(features: Array) -> Array:
@@ -213,23 +254,30 @@ def _halve(features: Array, groups: int) -> People:
     return member
 
 
-def _solve(problem: _Problem, gap: float) -> tuple[Array, int]:
-    """Return T and the number of iterations."""
-    T, iterations = _descend(problem, _start(problem), gap)
+def _solve(problem: _Problem, gap: float) -> tuple[Array, int, str]:
+    """Return T, the number of iterations, and why it is no better."""
+    T, iterations, reason = _descend(problem, _start(problem), gap)
+    found = problem.certificate(T)
+    for _ in range(ESCAPES):
+        room = problem.V.shape[0] - T.shape[0]
+        if found.meets(gap) or room <= 0 or len(found.missing) == 0:
+            break
+        lacking = _unit_columns(found.missing[:room])
+        T, more, reason = _descend(problem, np.vstack([T, 0.1 * lacking]), gap)
+        iterations, found = iterations + more, problem.certificate(T)
     # Rotate T to its singular directions (Π stays) and keep the fewest rows that are as good.
     _, size, directions = np.linalg.svd(T, full_matrices=False)
     T = size[:, None] * directions
-    value, bound = problem.certificate(T)
     for share in SMALL_ROWS:
         r = max(1, int(np.sum(size > share * size[0])))
         if r == len(size):
             break
-        shorter, more = _descend(problem, T[:r], gap)
+        shorter, more, _ = _descend(problem, T[:r], gap)
         iterations += more
-        new_value, new_bound = problem.certificate(shorter)
-        if new_value - new_bound <= max(value - bound, 0.1 * gap * new_value):
-            return shorter, iterations
-    return T, iterations
+        new = problem.certificate(shorter)
+        if new.meets(max((found.value - found.bound) / found.value, ENOUGH * gap)):
+            return shorter, iterations, reason
+    return T, iterations, reason
 
 
 def _start(problem: _Problem) -> Array:
@@ -237,32 +285,31 @@ def _start(problem: _Problem) -> Array:
     if N > FEW_PEOPLE:
         coarse, member = problem.coarse(GROUPS)
         return _solve(coarse, ROUGH_GAP)[0][:, member]
-    T = total(problem.V, gap=ROUGH_GAP).T
-    return _unit_columns(T)
+    return _unit_columns(total(problem.V, gap=ROUGH_GAP).T)
 
 
 def _unit_columns(T: Array) -> Array:
     length = np.sqrt(np.einsum("ri,ri->i", T, T))
-    return np.divide(T, length, out=np.zeros_like(T), where=length > 1e-9 * length.max())
+    return np.divide(T, length, out=np.zeros_like(T), where=length > 1e-9 * length.max(initial=0.0))
 
 
-def _descend(problem: _Problem, T: Array, gap: float) -> tuple[Array, int]:
+def _descend(problem: _Problem, T: Array, gap: float) -> tuple[Array, int, str]:
     """Run L-BFGS on Z (r + 1, N), T = the first r rows of Z with its columns made unit vectors.
 
     The last row is slack: it lets a column of T be shorter than 1, smoothly.
     """
     r, N = T.shape
-    VA, scale = problem.VA, problem.scale
+    scale = problem.decode(T)[2] or 1.0
 
     def objective(z: Array) -> tuple[float, Array]:
         Z = z.reshape(r + 1, N)
         length = np.sqrt(np.einsum("ri,ri->i", Z, Z))
         unit = Z / length
-        Q, R = problem.decode(unit[:r], VA)
+        Q, R, f = problem.decode(unit[:r])
         gradient = np.zeros_like(Z)
         gradient[:r] = -2.0 * (Q @ R)
         gradient -= unit * np.einsum("ri,ri->i", gradient, unit)
-        return float(np.sum(R * problem.V)) / scale, (gradient / (length * scale)).ravel()
+        return f / scale, (gradient / (length * scale)).ravel()
 
     steps = 0
 
@@ -270,31 +317,30 @@ def _descend(problem: _Problem, T: Array, gap: float) -> tuple[Array, int]:
         nonlocal steps
         steps += 1
         if steps % CHECK_EVERY == 0:
-            value, bound = problem.certificate(_unit_columns(z.reshape(r + 1, N))[:r], VA)
-            if value - bound <= ENOUGH * gap * value:
+            unit = _unit_columns(z.reshape(r + 1, N))[:r]
+            if problem.certificate(unit).meets(ENOUGH * gap):
                 raise StopIteration
 
     slack = np.sqrt(np.maximum(1.0 - np.einsum("ri,ri->i", T, T), 0.01))
     Z = np.vstack([T, slack])
     most = int(np.clip(WORK // T.size, FEWEST_ITERATIONS, MOST_ITERATIONS))
-    options = {"maxfun": 2 * most, "maxcor": 20, "ftol": 0.0, "gtol": 1e-12}
+    options = {"maxfun": 2 * most, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
     iterations, before = 0, np.inf
     while iterations < most:
         # Columns of Z drift in length, which spoils the curvature that L-BFGS has learnt: when it
         # stops, make them unit vectors and start it again, until that gains nothing.
         Z = _unit_columns(Z)
-        options["maxiter"] = most - iterations
         found = minimize(
             objective,
             Z.ravel(),
             jac=True,
             method="L-BFGS-B",
-            options=options,
+            options=options | {"maxiter": most - iterations},
             callback=stop_when_certified,
         )
         Z = found.x.reshape(r + 1, N)
         iterations += max(1, int(found.nit))
-        if found.status == 99 or not found.fun < before * (1.0 - 1e-13):
-            break
+        if found.status == STOPPED_BY_CALLBACK or not found.fun < before * (1.0 - 1e-13):
+            return _unit_columns(Z)[:r], iterations, "no more progress in floating point"
         before = found.fun
-    return _unit_columns(Z)[:r], iterations
+    return _unit_columns(Z)[:r], iterations, "too many iterations"
