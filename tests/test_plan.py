@@ -168,6 +168,17 @@ def test_several_outputs_are_planned_when_the_bounds_name_them():
     assert {"noise_std_0", "noise_std_1", "total_std_1"} <= set(plan.to_frame().columns)
 
 
+def test_each_of_two_outputs_pays_root_two_in_noise():
+    options = {"decode": "direct", "design": "volume", "noise_variance": NOISE}
+    one = PrivateGPRegressor(KERNEL, bounds=BOUNDS, **options).plan(X, at=AT).noise_std
+    pair = ([BOUNDS[0]] * 2, [BOUNDS[1]] * 2)
+    model = PrivateGPRegressor(KERNEL, bounds=pair, **options)
+    two = model.plan(X, at=AT).noise_std
+    np.testing.assert_allclose(two, math.sqrt(2.0) * np.column_stack([one, one]), rtol=1e-6)
+    fitted = model.fit(X, np.zeros((N, 2)), at=AT)
+    np.testing.assert_array_equal(fitted.uncertainty(AT).dp, two)
+
+
 # --- comparisons
 
 

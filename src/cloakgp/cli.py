@@ -52,6 +52,7 @@ PICTURES = (".png", ".svg", ".pdf")
 DEMO: dict[str, Any] = {
     "inputs": "age",
     "output": "height_cm",
+    "at": "age=0:85:18",
     "bounds": "40,200",
     "epsilon": 1,
     "delta": 1e-5,
