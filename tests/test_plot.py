@@ -37,7 +37,7 @@ def area():
 
 def drawn(figure):
     """Render, as a file would be, and return the figure."""
-    figure.savefig(BytesIO(), format="png", dpi=50)
+    figure.savefig(BytesIO(), format="png", dpi=40)
     return figure
 
 

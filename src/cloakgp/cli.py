@@ -56,8 +56,7 @@ DEMO: dict[str, Any] = {
     "bounds": "40,200",
     "epsilon": 1,
     "delta": 1e-5,
-    "kernel": "2500*Matern(30)",
-    "prior_mean": 140,
+    "kernel": "3600*Matern(20)",
     "noise_variance": 49,
 }
 

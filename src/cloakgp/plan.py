@@ -91,6 +91,11 @@ class Blueprint:
         """The noise in each published value."""
         return self.sigma * math.sqrt(len(self.lo))
 
+    @property
+    def people(self) -> int:
+        """How many people there are: rows, or owners of rows."""
+        return len(self.model.X) if self.groups is None else len(np.unique(self.groups))
+
     def decoder(self, T: Array, column: int = 0) -> Decoder:
         """Return the decoder of one output column for the rounded sketch T."""
         unit = self.unit[column]
@@ -253,12 +258,11 @@ class Plan:
     def summary(self) -> str:
         """Say in a few lines what would be released and at what price."""
         b = self.blueprint
-        N = len(b.model.X)
         guarantee = f"(epsilon={b.epsilon:g}, delta={b.delta:g})-private"
         if b.noise_std == 0.0:
             guarantee = "NOT PRIVATE: epsilon is infinite"
         lines = [
-            f"Release of {self.published_values} numbers about {N} people, {guarantee}.",
+            f"Release of {self.published_values} numbers about {b.people} people, {guarantee}.",
             f"Noise added to the predictions at {len(self.points)} points: typically "
             f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations).",
             "Without privacy the prediction itself would be uncertain by "
@@ -266,6 +270,11 @@ class Plan:
             f"Design '{b.design}', decoded '{b.decode}', calibration '{b.calibration}'. "
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
+        if b.groups is not None:
+            lines.append(
+                "The certificate is of the sketch before it was scaled to fit people with several "
+                "rows."
+            )
         if b.model.jitter:
             lines.append(
                 f"The kernel matrix is nearly singular: {b.model.jitter:.1e} was added to its "
@@ -288,7 +297,7 @@ class Plan:
             "calibration": b.calibration,
             "design": b.design,
             "decode": b.decode,
-            "people": len(b.model.X),
+            "people": b.people,
             "published_values": self.published_values,
             "forecast_rmse": self.forecast_rmse,
             "largest_noise_std": float(self.noise_std.max()),
@@ -332,6 +341,7 @@ class Plan:
         return {
             "epsilon": self.epsilon,
             "design": self.blueprint.design,
+            "calibration": self.blueprint.calibration,
             "typical_noise_std": self.forecast_rmse,
             "largest_noise_std": float(self.noise_std.max()),
             "published_values": self.published_values,

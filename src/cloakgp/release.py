@@ -170,9 +170,14 @@ class Release:
         dp = parts.dp.reshape(mean.shape)
         targets = self.target_names or tuple(f"y{i}" for i in range(mean.shape[1]))
         for c, target in enumerate(targets):
-            frame[f"{target}"] = mean[:, c]
-            frame[f"{target}_std"] = total[:, c]
-            frame[f"{target}_noise_std"] = dp[:, c]
+            columns = {"": mean[:, c], "_std": total[:, c], "_noise_std": dp[:, c]}
+            for ending, values in columns.items():
+                if f"{target}{ending}" in frame:
+                    raise ValueError(
+                        f"two columns of the table would be called {target + ending!r}; rename the "
+                        "inputs or outputs of the release"
+                    )
+                frame[f"{target}{ending}"] = values
         return frame
 
     def _decoders(self) -> list[Decoder]:
@@ -193,7 +198,7 @@ class Release:
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
         return (
-            f"Release({len(self.blueprint.model.X)} people, {self.noisy.values.size} values, "
+            f"Release({self.blueprint.people} people, {self.noisy.values.size} values, "
             f"epsilon={self.epsilon:g}, delta={self.delta:g}, {kind})"
         )
 

@@ -182,6 +182,11 @@ def test_jitter_is_the_least_that_works_and_none_where_none_is_needed():
     np.testing.assert_allclose(L @ L.T, ones + jitter * np.eye(3), atol=1e-12)
 
 
+def test_a_factor_that_is_rounding_noise_is_not_accepted():
+    assert jittered_cholesky(np.diag([1.0, 1e-15]))[1] > 0
+    assert jittered_cholesky(np.diag([1.0, 1e-10]))[1] == 0
+
+
 @pytest.mark.parametrize("K", [-np.eye(2), np.zeros((2, 2)), np.array([[1.0, 2.0], [2.0, 1.0]])])
 def test_a_matrix_that_is_no_covariance_is_refused(K):
     with pytest.raises(ValueError, match="not positive definite"):

@@ -32,6 +32,8 @@ from cloakgp.design.total import total
 FEW_PEOPLE, GROUPS, ROUGH_GAP = 4000, 256, 1e-3
 #: How often directions that T lacks may be added to it.
 ESCAPES = 4
+#: Steps that tighten the dual bound, at most.
+POLISH = 25
 STOPPED_BY_CALLBACK = 99
 #: Iterations of the quasi-Newton method: as many as this number of entries of T allows, within
 #: limits.
@@ -103,7 +105,14 @@ def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> 
     _, size, V = row_space(np.sqrt(check_weights(prior.weights, P))[:, None] * prior.C)
     if len(size) == 0:
         return empty_design(N, prior.floor)
-    everybody = _Problem(size[:, None] * V, prior.diagonal, prior.factor, prior.sigma, prior.floor)
+    unit = float(size[0]) ** 2  # the solver works in units of the largest direction
+    everybody = _Problem(
+        (size / size[0])[:, None] * V,
+        prior.diagonal,
+        prior.factor,
+        prior.sigma,
+        prior.floor / unit,
+    )
     if everybody.scale == 0.0:
         return empty_design(N, prior.floor)
     first, member, count = _alike(prior)
@@ -113,13 +122,10 @@ def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> 
     value, bound = found.value, found.bound
     if rank is not None and rank < T.shape[0]:
         T, more, _ = _descend(problem, T[:rank], gap)
-        value, iterations, reason = (
-            everybody.certificate(T[:, member]).value,
-            iterations + more,
-            "capped rank",
-        )
-    relative = max(0.0, (value - bound) / value) if value > 0 else 0.0
-    return Design(T[:, member], value, relative, status_of(relative, iterations, reason))
+        value, reason = everybody.certificate(T[:, member]).value, "capped rank"
+        iterations += more
+    relative = max(0.0, (value - bound) / value) if value > 0 else float("inf")
+    return Design(T[:, member], value * unit, relative, status_of(relative, iterations, reason))
 
 
 @dataclass(frozen=True)
@@ -178,17 +184,25 @@ class _Problem:
         """
         Q, R, f = self.decode(T)
         TD = Q @ R  # rows of T times D
-        mu = np.sqrt(np.einsum("ri,ri->i", TD, TD))
-        # People of no influence get a sliver of μ, so that rounding noise in R cannot divide by 0.
-        mu += 1e-12 * mu.sum() / len(mu) + 1e-300
-        B = R / (np.sqrt(mu) * self.sigma)
-        eigen, vectors = eigh(B @ B.T)
-        lacking = vectors[:, eigen > 1.0 + 1e-9][:, ::-1].T @ R / mu
-        slack = max(1.0, float(eigen[-1])) * float(mu.sum()) - float(np.sum(TD * T))
+        told = float(np.sum(TD * T))
+        slack, missing = np.inf, np.zeros((0, T.shape[1]))
+        for _ in range(POLISH):
+            mu = np.sqrt(np.einsum("ri,ri->i", TD, TD))
+            # People of no influence get a sliver of μ: rounding noise in R must not divide by 0.
+            mu += 1e-12 * mu.sum() / len(mu) + 1e-300
+            B = R / (np.sqrt(mu) * self.sigma)
+            eigen, vectors = eigh(B @ B.T)
+            looseness = max(1.0, float(eigen[-1])) * float(mu.sum()) - told
+            if not looseness < slack * (1.0 - 1e-3):
+                break
+            if slack == np.inf:
+                missing = vectors[:, eigen > 1.0 + 1e-9][:, ::-1].T @ R / mu
+            slack = looseness
+            # Every μ gives a bound; one step of the fixed point of the optimum tightens it.
+            TD = ((TD / mu) @ R.T) @ R / self.sigma**2
         # f is a difference of numbers as large as the prior variance; own up to its rounding.
-        rounding = 1e-15 * self.scale
         value = self.floor + f
-        return _Certificate(value, value - slack - rounding, lacking)
+        return _Certificate(value, value - slack - 1e-15 * self.scale, missing)
 
     def of(self, people: People, count: NDArray[np.intp]) -> _Problem:
         """Return the problem in which each of ``people`` stands for ``count`` equal ones.

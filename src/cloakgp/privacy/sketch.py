@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import ArrayLike, NDArray
+
+# Not opendp.prelude: it loads polars where that is installed, which takes seconds and replaces the
+# handler of Ctrl-C.
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian
+from opendp.metrics import l2_distance
+from opendp.mod import enable_features
 
 from cloakgp.privacy.calibration import HAIR, Calibration, gaussian_sigma
 from cloakgp.privacy.sensitivity import (
@@ -28,7 +34,7 @@ from cloakgp.privacy.sensitivity import (
     squared_sensitivity,
 )
 
-dp.enable_features("contrib")
+enable_features("contrib")
 
 #: Draws integer noise: (scale, number of values) -> integers.  Only for rehearsals: not private.
 NoiseSource = Callable[[float, int], Integers]
@@ -197,8 +203,8 @@ def _publish(
 def _add_discrete_gaussian(total: Integers, scale: float) -> Integers:
     """Add OpenDP's exact discrete Gaussian to 64-bit integers."""
     # T="i64": OpenDP's plain "int" is 32 bits wide and saturates without a word.
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)
+    domain = vector_domain(atom_domain(T="i64"))
+    measurement = make_gaussian(domain, l2_distance(T="i64"), scale=scale)
     failed = False
     try:
         noisy = measurement(total.ravel().tolist())
