@@ -347,7 +347,9 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(path, monkeypatch, 
     assert list(path.parent.iterdir()) == [path]
     if isinstance(error, OSError):
         assert caught.value.errno == errno.ENOSPC
-        assert re.search("could not be written .No space left.*nothing was changed", str(caught))
+        assert re.search(
+            "could not be written .No space left.*nothing was changed", str(caught.value)
+        )
 
 
 def test_a_disk_that_is_full_half_way_leaves_the_old_file(path):

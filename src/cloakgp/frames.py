@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -14,14 +15,13 @@ def column_names(table: Any) -> tuple[str, ...] | None:
     shape = getattr(table, "shape", None)
     if not isinstance(shape, tuple) or len(shape) != 2:
         return None
-    names = getattr(table, "column_names", None)
-    if names is None:
-        names = getattr(table, "columns", None)
-    try:
-        found = tuple(names)  # type: ignore[arg-type]
-    except TypeError:
-        return None
-    return found if found and all(isinstance(name, str) for name in found) else None
+    # ``columns`` first: a data frame may have a column called "column_names".
+    for attribute in ("columns", "column_names"):
+        names = getattr(table, attribute, None)
+        found = tuple(names) if isinstance(names, Iterable) else ()
+        if len(found) == shape[1] and all(isinstance(name, str) for name in found):
+            return found or None
+    return None
 
 
 def series_name(column: Any) -> str | None:
@@ -41,4 +41,5 @@ def select(table: Any, names: tuple[str, ...] | None, what: str) -> Any:
     if missing:
         raise ValueError(f"{what} lacks the columns {missing}; needed are {list(names)}")
     chosen = list(names)
-    return table.select(chosen) if hasattr(table, "column_names") else table[chosen]
+    is_arrow = not all(isinstance(name, str) for name in table.columns)
+    return table.select(chosen) if is_arrow else table[chosen]

@@ -7,7 +7,7 @@ its promise is the matter of ``verification``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,6 +132,10 @@ def _build(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         raise ReleaseFileError(f"this release holds a {manifest['task']!r}, not a regression")
     _refuse_extras(manifest, arrays)
     guarantee, prior, design = manifest["guarantee"], manifest["prior"], manifest["design"]
+    if guarantee["neighbours"] != NEIGHBOURS:
+        raise ReleaseFileError(f"neighbours={guarantee['neighbours']!r} is not what is guaranteed")
+    if not isinstance(guarantee["private"], bool):
+        raise ReleaseFileError(f"private={guarantee['private']!r} is neither true nor false")
     epsilon = math.inf if guarantee["epsilon"] == "inf" else _number(guarantee, "epsilon")
     blueprint = Blueprint(
         model=_model(prior, arrays),
@@ -159,7 +163,7 @@ def _build(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         delta=_number(guarantee, "delta"),
         calibration=guarantee["calibration"],
         parts=_whole(guarantee, "parts"),
-        private=guarantee["private"] is True,
+        private=guarantee["private"],
     )
     return {
         "blueprint": blueprint,
@@ -198,11 +202,20 @@ def _refuse_extras(manifest: dict[str, Any], arrays: Arrays) -> None:
     extra = set(manifest) - KEYS[""] - CONTAINER_KEYS
     for section in ("guarantee", "grid", "bounds", "prior", "design"):
         extra |= {f"{section}.{key}" for key in set(manifest[section]) - KEYS[section]}
-    extra |= {name for name in _kernel_arrays(arrays) if not name.startswith("kernel_")}
+    extra |= _kernel_arrays(arrays).keys() - set(_named_arrays(manifest["prior"]["kernel"]))
     if manifest["prior"]["approximation"] == "exact" and "inducing" in arrays:
         extra.add("inducing")
     if extra:
         raise ReleaseFileError(f"the release file holds entries unknown to it: {sorted(extra)}")
+
+
+def _named_arrays(spec: Any) -> Iterator[str]:
+    """Yield the names of the arrays that a kernel's description asks for."""
+    if isinstance(spec, dict):
+        if isinstance(spec.get("array"), str):
+            yield spec["array"]
+        for part in spec.values():
+            yield from _named_arrays(part)
 
 
 def _number(section: dict[str, Any], key: str) -> float:

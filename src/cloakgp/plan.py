@@ -27,6 +27,7 @@ from cloakgp.privacy.calibration import (
     SMALLEST_EPSILON,
     Calibration,
 )
+from cloakgp.privacy.sensitivity import SKETCH_BITS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,14 +136,16 @@ class Blueprint:
     def sketch(self, design: Design) -> Sketch:
         """Turn a design into a sketch that the core accepts: rows worth publishing, on a grid."""
         T = design.T
+        if self.groups is not None:
+            T = fit_groups(T, self.groups, together=self.decode == "direct")
         if self.noise_std > 0.0 and len(T):
+            # A rotation keeps every length, also those of owners' sums.
             _, size, directions = np.linalg.svd(T, full_matrices=False)
-            keep = size > SMALLEST_ROW * size[0]
+            rounding = math.sqrt(T.shape[1]) * 2.0**-SKETCH_BITS
+            keep = size > max(SMALLEST_ROW * size[0], rounding)
             if self.rank is not None:
                 keep[self.rank :] = False
             T = size[keep, None] * directions[keep]
-        if self.groups is not None:
-            T = fit_groups(T, self.groups, together=self.decode == "direct")
         # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
         T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
         return quantise(T)

@@ -213,6 +213,8 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"bounds must be finite with lo < hi, got {self.bounds!r}")
         if max(np.abs(lo).max(), np.abs(hi).max()) > LARGEST_BOUND:
             raise ValueError(f"bounds beyond {LARGEST_BOUND:g} are too far out: {self.bounds!r}")
+        if np.min(hi - lo) < 1.0 / LARGEST_BOUND:
+            raise ValueError(f"bounds are too close together to compute with: {self.bounds!r}")
         return lo.copy(), hi.copy()
 
     def _blueprint(

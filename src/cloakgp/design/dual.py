@@ -74,9 +74,13 @@ class Solution:
     reason: str
 
 
-def solve(program: Program, columns: Array, target: float) -> Solution:
-    """Solve ``program``; ``columns`` (r, N), with orthonormal rows, tell people apart."""
-    distinct = _distinct(columns)
+def solve(program: Program, columns: Array, target: float, size: Array | None = None) -> Solution:
+    """Solve ``program``; ``columns`` (r, N), with orthonormal rows, tell people apart.
+
+    ``size`` are the lengths of the workload's directions: in its own scale people who are equal
+    are seen to be, where whitened columns differ by amplified rounding noise.
+    """
+    distinct = _distinct(columns if size is None else size[:, None] * columns)
     people = _first_people(columns[:, distinct], distinct)
     theta = np.full(len(people) + program.extras, 1.0)
     theta[: len(people)] *= program.rank / len(people)

@@ -112,7 +112,7 @@ def total(C: ArrayLike, weights: ArrayLike | None = None, *, gap: float = TARGET
         return empty_design(C.shape[1])
     # Only the row space matters: ‖W^(1/2) C T⁺‖_F = ‖diag(size) V T⁺‖_F.  Unit scale inside.
     program = _Total((size / size[0])[:, None] * V, len(size))
-    found = dual.solve(program, V, gap)
+    found = dual.solve(program, V, gap, size)
     balanced = program.balance(found.people, found.theta)
     T = balanced.T(program.C)
     longest = float(np.einsum("ri,ri->i", T, T).max())

@@ -81,7 +81,7 @@ def volume(C: ArrayLike, *, gap: float = TARGET_GAP) -> Design:
     if len(size) == 0:
         return empty_design(C.shape[1])
     program = _Volume(V)
-    found = dual.solve(program, V, gap)
+    found = dual.solve(program, V, gap, size)
     factor = program.factor(found.people, found.theta)
     T = _whiten(factor, V)
     longest = float(np.einsum("ri,ri->i", T, T).max())

@@ -328,6 +328,10 @@ def _checked_labels(
 def _as_floats(y: Any) -> NDArray[np.float64] | None:
     """Return y as float64, or None: conversion errors quote values, so they must not get out."""
     try:
-        return np.asarray(y, dtype=np.float64)
+        found = np.asanyarray(y)
+        # Masked entries are missing ones, and a complex number has no place between bounds.
+        if np.ma.is_masked(found) or found.dtype.kind == "c":
+            return None
+        return np.asarray(found, dtype=np.float64)
     except Exception:
         return None
