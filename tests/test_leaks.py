@@ -379,7 +379,7 @@ def test_an_error_inside_the_core_shows_no_output(monkeypatch):
 
         return measure
 
-    monkeypatch.setattr("cloakgp.privacy.sketch.dp.m.make_gaussian", broken)
+    monkeypatch.setattr("cloakgp.privacy.sketch.make_gaussian", broken)
     model = PrivateGPRegressor(bounds=(LO, HI))
     plan = model.plan(X)
     with pytest.raises(RuntimeError, match="nothing was released") as caught:
