@@ -53,12 +53,14 @@ class Decoder:
         """Return the prediction at ``points`` (P,) for the noisy sketch ``s`` (r,)."""
         # s − T u₀, where u₀ = (m − lo)/d is what u would be at the prior mean
         u0 = np.broadcast_to((self.prior_mean - self.lo) / self.width, (self.T.shape[1],))
-        surprise = s - self.T @ u0
+        return self.unit * self.prior_mean + self.weights(points) @ (s - self.T @ u0)
+
+    def weights(self, points: Array) -> Array:
+        """Return B (P, r): how the prediction at ``points`` follows each published value."""
         if self.kind == "direct":
-            told = self._direct(self.model.workload(points)) @ surprise
-        else:
-            told = self._cross(points) @ cho_solve((self._root, True), surprise)
-        return self.unit * (self.prior_mean + told)
+            return self.unit * self._direct(self.model.workload(points))
+        B: Array = cho_solve((self._root, True), self._cross(points).T).T
+        return self.unit * B
 
     def dp_variance(self, points: Array) -> Array:
         """Return what privacy adds to the variance of f(points), (P,)."""
