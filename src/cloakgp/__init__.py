@@ -8,13 +8,18 @@ rest, from choosing T to any number of predictions, is public maths that cannot 
 
 from cloakgp import design, kernels, privacy
 from cloakgp._version import __version__
+from cloakgp.classification import PrivateGPClassifier
+from cloakgp.counts import PrivateGPCountRegressor
+from cloakgp.estimator import NotPrivateWarning
 from cloakgp.plan import Plan
-from cloakgp.regression import NotPrivateWarning, PrivateGPRegressor
+from cloakgp.regression import PrivateGPRegressor
 from cloakgp.release import Release, VerificationReport
 
 __all__ = [
     "NotPrivateWarning",
     "Plan",
+    "PrivateGPClassifier",
+    "PrivateGPCountRegressor",
     "PrivateGPRegressor",
     "Release",
     "VerificationReport",

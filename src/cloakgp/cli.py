@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from cloakgp._version import __version__
-from cloakgp.datasets import make_heights
+from cloakgp.datasets import make_diagnoses, make_heights
 from cloakgp.options import Settings
 from cloakgp.plot import plot_plan
 from cloakgp.publish import (
@@ -56,6 +56,14 @@ DEMO: dict[str, Any] = {
     "epsilon": 1,
     "delta": 1e-5,
 }
+DEMO_LABELS: dict[str, Any] = {
+    "task": "classification",
+    "inputs": "age",
+    "output": "diagnosis",
+    "classes": "no,yes",
+    "epsilon": 1,
+    "delta": 1e-5,
+}
 
 app = typer.Typer(
     cls=Commands,
@@ -86,6 +94,14 @@ def _flag(name: str, help: str) -> Any:
 
 Data = Annotated[Path, typer.Argument(help="CSV or Parquet file", metavar="DATA")]
 Saved = Annotated[Path, typer.Argument(help="A release file", metavar="RELEASE")]
+Task = Annotated[
+    str | None, _option("What the private column holds", "regression|classification|counts")
+]
+Classes = Annotated[str | None, _option("Every label that is possible", "LABEL,LABEL", _BUDGET)]
+Cap = Annotated[float | None, _option("Counts above it count as it", "N", _BUDGET)]
+Exposure = Annotated[
+    str | None, _option("Public column: how long or how large each row was watched", "NAME")
+]
 Inputs = Annotated[str | None, _option("Public columns to predict from", "NAME[,NAME]")]
 Output = Annotated[str | None, _option("Private columns", "NAME[,NAME]")]
 At = Annotated[str | None, _option("Points that matter: a grid or a file", "NAME=LO:HI:COUNT|FILE")]
@@ -108,6 +124,8 @@ Approximation = Annotated[str | None, _option("Sparse model", "fitc|dtc", _MODEL
 Design = Annotated[
     str | None, _option("Which numbers are published", "bayes|total|worst|volume", _MODEL)
 ]
+Target = Annotated[str | None, _option("What the design cares for", "auto|points|latents", _MODEL)]
+Iterations = Annotated[int | None, _option("Steps that share the budget", "N", _MODEL)]
 Decode = Annotated[str | None, _option("How predictions are made", "bayes|direct", _MODEL)]
 Rank = Annotated[int | None, _option("Publish at most so many numbers", "N", _MODEL)]
 AsJson = Annotated[bool, _flag("--json", "Print one JSON object and nothing else")]
@@ -149,12 +167,16 @@ def _root(
 def plan_command(
     ctx: typer.Context,
     data: Data,
+    task: Task = None,
     inputs: Inputs = None,
     output: Output = None,
+    exposure: Exposure = None,
     at: At = None,
     groups: Groups = None,
     config: Config = None,
     bounds: Bounds = None,
+    classes: Classes = None,
+    cap: Cap = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     calibration: Calibration = None,
@@ -164,6 +186,8 @@ def plan_command(
     inducing: Inducing = None,
     approximation: Approximation = None,
     design: Design = None,
+    target: Target = None,
+    iterations: Iterations = None,
     decode: Decode = None,
     rank: Rank = None,
     required_std: Annotated[
@@ -205,12 +229,16 @@ def release_command(
     ctx: typer.Context,
     data: Data,
     out: Annotated[Path, typer.Option(help="Folder to write into", metavar="FOLDER")],
+    task: Task = None,
     inputs: Inputs = None,
     output: Output = None,
+    exposure: Exposure = None,
     at: At = None,
     groups: Groups = None,
     config: Config = None,
     bounds: Bounds = None,
+    classes: Classes = None,
+    cap: Cap = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     calibration: Calibration = None,
@@ -220,6 +248,8 @@ def release_command(
     inducing: Inducing = None,
     approximation: Approximation = None,
     design: Design = None,
+    target: Target = None,
+    iterations: Iterations = None,
     decode: Decode = None,
     rank: Rank = None,
     yes: Annotated[bool, _flag("--yes", "Spend without asking")] = False,
@@ -316,7 +346,7 @@ def demo_command(
     ctx: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder to write into")] = Path("demo-output"),
 ) -> None:
-    """Plan, release, predict and verify on made-up heights of 400 people."""
+    """Plan, release, predict and verify on made-up people: their heights, then a diagnosis."""
     console = screen()
     people = to_csv(make_heights(n=400, random_state=0))
     data = out / "heights.csv"
@@ -325,8 +355,7 @@ def demo_command(
     out.mkdir(parents=True, exist_ok=True)
     write_file(data, people)
     settings = Settings.gather(DEMO)
-    given = [word for key, v in DEMO.items() for word in (f"--{key.replace('_', '-')}", str(v))]
-    flags = shlex.join(given)
+    flags = _flags(DEMO)
     heading(console, "Plan: what would it cost?", f"cloakgp plan {data} {flags}")
     with working() as step:
         job = Job.prepare(data, settings, to_release=True)
@@ -344,6 +373,30 @@ def demo_command(
     heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
     loaded = Release.load(out / RELEASE)
     show_verification(console, loaded, loaded.verify())
+    _demo_of_labels(out, ctx.obj)
+
+
+def _demo_of_labels(out: Path, progress: Progress) -> None:
+    """Release the probability of a diagnosis by age, in a folder of its own."""
+    console, folder = screen(), out / "diagnosis"
+    data = out / "diagnoses.csv"
+    write_file(data, to_csv(make_diagnoses()))
+    settings, flags = Settings.gather(DEMO_LABELS), _flags(DEMO_LABELS)
+    command = f"cloakgp release {data} {flags} --out {folder} --force"
+    heading(console, "Classification: the probability of a diagnosis", command)
+    progress.released = None
+    with working() as step:
+        job = Job.prepare(data, settings, to_release=True)
+        release = publish(job, folder, progress, step)
+    show_release(console, release, folder)
+    heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
+    frame = predictions(release, read_points("age=20:90:8", settings.inputs))
+    console.print(table(frame[["age", "diagnosis", "diagnosis_p_no", "diagnosis_p_yes"]]))
+
+
+def _flags(settings: dict[str, Any]) -> str:
+    given = [word for k, v in settings.items() for word in (f"--{k.replace('_', '-')}", str(v))]
+    return shlex.join(given)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Data sets of the paper, and two synthetic ones for examples that need no download.
+"""Data sets of the paper, and synthetic ones for examples that need no download.
 
 Downloads are checked against a fixed sha256 and cached. Set the environment variable CLOAKGP_DATA
 to a folder that holds the files already, and nothing is downloaded.
@@ -21,8 +21,11 @@ __all__ = [
     "area_resample",
     "fetch_home_equity",
     "fetch_kung",
+    "incident_rate",
     "load_digits_low_high",
+    "make_diagnoses",
     "make_heights",
+    "make_incidents",
     "make_stripes",
     "stripes_grid",
 ]
@@ -252,3 +255,46 @@ def make_heights(n: int = 400, random_state: Seed = 0) -> "pd.DataFrame":
     mean = np.interp(age, _GROWTH_AGES, _GROWTH_HEIGHTS)
     height = np.round(mean * (1.0 + 0.044 * rng.standard_normal(n)), 1)
     return pd.DataFrame({"age": age, "height_cm": height})
+
+
+def make_diagnoses(n: int = 1000, random_state: Seed = 0) -> "pd.DataFrame":
+    """Synthetic people: columns age (whole years, 20 to 90) and diagnosis ("no" or "yes").
+
+    The chance of a diagnosis grows from 3 % at 20 to some 65 % at 90. No real person is in it.
+    """
+    import pandas as pd
+
+    if n < 1:
+        raise ValueError(f"n={n} must be at least 1; it is the number of people")
+    rng = np.random.default_rng(random_state)
+    age = rng.integers(20, 91, size=n)
+    chance = 0.03 + 0.62 / (1.0 + np.exp(-(age - 62.0) / 7.0))
+    diagnosis = np.where(rng.uniform(size=n) < chance, "yes", "no")
+    return pd.DataFrame({"age": age, "diagnosis": diagnosis})
+
+
+def make_incidents(n: int = 400, random_state: Seed = 0) -> "pd.DataFrame":
+    """Synthetic premises on a small map: columns east_km, north_km, years and incidents.
+
+    Each was watched for a public number of years; incidents are Poisson counts whose yearly rate
+    is highest around two centres (`incident_rate` gives it). No real place is in it.
+    """
+    import pandas as pd
+
+    if n < 1:
+        raise ValueError(f"n={n} must be at least 1; it is the number of premises")
+    rng = np.random.default_rng(random_state)
+    places = np.round(10.0 * rng.beta(2.0, 2.0, size=(n, 2)), 2)
+    years = np.round(rng.uniform(0.5, 3.0, size=n), 1)
+    incidents = rng.poisson(years * incident_rate(places))
+    columns = {"east_km": places[:, 0], "north_km": places[:, 1]}
+    return pd.DataFrame({**columns, "years": years, "incidents": incidents})
+
+
+def incident_rate(places: ArrayLike) -> Array:
+    """Return the true yearly rate of `make_incidents` at places (n, 2)."""
+    east, north = np.asarray(places, dtype=np.float64).T
+    first = np.exp(-((east - 3.0) ** 2 + (north - 6.5) ** 2) / 6.0)
+    second = np.exp(-((east - 7.5) ** 2 + (north - 3.0) ** 2) / 3.0)
+    rate: Array = 0.6 + 4.0 * first + 2.5 * second
+    return rate

@@ -8,7 +8,7 @@ does not tell with the prior mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,10 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, qr, solve_triangular
 
+from cloakgp.gp.laplace import Likelihood, linearise
 from cloakgp.gp.linear import LinearModel, jittered_cholesky
 
 Array = NDArray[np.float64]
 Decode = Literal["bayes", "direct"]
+
+
+#: Newton steps: when they have settled, how many at most, the longest, and the shortest damping.
+SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
 
 
 @dataclass(frozen=True)
@@ -88,10 +93,11 @@ class Decoder:
 
     def uncertainty(self, points: Array) -> Uncertainty:
         """Split the standard deviation at ``points`` into its parts."""
+        noise = float(np.mean(self.model.noise_variance))
         return Uncertainty(
             latent=self.unit * np.sqrt(self.model.variance_without_privacy(points)),
             dp=np.sqrt(self.dp_variance(points)),
-            observation=np.full(len(points), self.unit * np.sqrt(self.model.noise_variance)),
+            observation=np.full(len(points), self.unit * np.sqrt(noise)),
         )
 
     @cached_property
@@ -129,3 +135,45 @@ class Decoder:
         """Split C into what the sketch tells, G, and the part of C outside T's row space."""
         G = self._direct(C)
         return G, C - (G @ self.T) / self.width
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Newton steps of the Laplace approximation, one output column: each is a ``Decoder``.
+
+    ``decoder`` is of the latent f; the outputs lie between ``lo`` and ``lo`` + ``width``.
+    """
+
+    decoder: Decoder
+    likelihood: Likelihood
+    lo: float
+    width: float
+
+    def step(self, f: Array) -> Decoder:
+        """Return the decoder of one step from latent values f (N,) of the people."""
+        pseudo = linearise(self.likelihood, f)
+        return replace(
+            self.decoder,
+            model=self.decoder.model.with_noise(pseudo.noise),
+            lo=pseudo.offset + pseudo.slope * self.lo,
+            width=pseudo.slope * self.width,
+        )
+
+    def settle(self, f: Array, s: Array) -> Decoder:
+        """Return the decoder of the step at which the noisy sketch s and f agree.
+
+        This is post-processing, so it may take as many steps as it likes.  Without noise it ends at
+        the mode of the posterior.  A step that does not come closer is damped from then on.
+        """
+        damping, last = 1.0, np.inf
+        for _ in range(MOST_STEPS):
+            decoder = self.step(f)
+            move = decoder.mean(decoder.model.X, s) - f
+            size = float(np.abs(move).max(initial=0.0))
+            if size <= SETTLED * (1.0 + float(np.abs(f).max(initial=0.0))):
+                break
+            if size >= last:
+                damping = max(0.5 * damping, SMALLEST_DAMPING)
+            last = size
+            f = f + damping * np.clip(move, -LONGEST_STEP, LONGEST_STEP)
+        return decoder

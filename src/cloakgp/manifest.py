@@ -7,8 +7,9 @@ its promise is the matter of ``verification``.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,11 @@ from cloakgp.archive import ReleaseFileError
 from cloakgp.gp.codec import kernel_from_json, kernel_to_json
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.kernels import check_rows
+from cloakgp.gp.laplace import Bernoulli, Likelihood, Poisson
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.sparse import SparseModel
-from cloakgp.plan import Blueprint
+from cloakgp.parts import Part
+from cloakgp.plan import Blueprint, Task
 from cloakgp.privacy import NoisySketch, Sketch
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ KEYS = {
         "bounds",
         "prior",
         "design",
+        "classes",
         "feature_names",
         "target_names",
     },
@@ -56,8 +60,9 @@ KEYS = {
     "grid": {"sketch_bits", "noisy_bits"},
     "bounds": {"lo", "hi"},
     "prior": {"kernel", "mean", "unit", "noise_variance", "approximation"},
-    "design": {"name", "decode", "rank", "gap", "status"},
+    "design": {"name", "target", "decode", "rank", "gap", "status"},
 }
+LARGEST_CAP = 1e9
 CONTAINER_KEYS = {"format", "format_version", "arrays", "digest"}
 NEIGHBOURS = "same inputs, one person's outputs replaced"
 
@@ -67,7 +72,7 @@ def to_archive(release: Release) -> tuple[dict[str, Any], Arrays]:
     b, model, noisy = release.blueprint, release.blueprint.model, release.noisy
     kernel, arrays = kernel_to_json(model.kernel)
     manifest: dict[str, Any] = {
-        "task": "regression",
+        "task": b.task,
         "cloakgp_version": release.version,
         "release_id": release.release_id,
         "created": release.created,
@@ -81,22 +86,27 @@ def to_archive(release: Release) -> tuple[dict[str, Any], Arrays]:
             "private": noisy.private,
             "neighbours": NEIGHBOURS,
         },
-        "grid": {"sketch_bits": release.sketch.bits, "noisy_bits": noisy.bits},
+        "grid": {
+            "sketch_bits": release.sketch.bits,
+            "noisy_bits": [part.noisy.bits for part in release.parts],
+        },
         "bounds": {"lo": b.lo.tolist(), "hi": b.hi.tolist()},
         "prior": {
             "kernel": kernel,
             "mean": b.prior_mean.tolist(),
             "unit": b.unit.tolist(),
-            "noise_variance": model.noise_variance,
+            "noise_variance": model.noise_variance if b.likelihood is None else None,
             "approximation": getattr(model, "approximation", "exact"),
         },
         "design": {
             "name": b.design,
+            "target": b.target,
             "decode": b.decode,
             "rank": b.rank,
             "gap": release.gap,
             "status": release.status,
         },
+        "classes": None if b.classes is None else list(b.classes),
         "feature_names": list(b.feature_names) if b.feature_names else None,
         "target_names": list(release.target_names) if release.target_names else None,
     }
@@ -104,9 +114,12 @@ def to_archive(release: Release) -> tuple[dict[str, Any], Arrays]:
         "X": model.X,
         "points": b.points,
         "weights": b.weights,
-        "sketch": release.sketch.matrix,
-        "noisy": noisy.values,
     }
+    for number, part in enumerate(release.parts):
+        arrays |= {_part("sketch", number): part.sketch.matrix}
+        arrays |= {_part("noisy", number): part.noisy.values}
+    if isinstance(b.likelihood, Poisson):
+        arrays["exposure"] = b.likelihood.exposure
     if isinstance(model, SparseModel):
         arrays["inducing"] = model.inducing
     if b.groups is not None:
@@ -128,8 +141,9 @@ def from_archive(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
 
 
 def _build(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    if manifest["task"] != "regression":
-        raise ReleaseFileError(f"this release holds a {manifest['task']!r}, not a regression")
+    task = manifest["task"]
+    if task not in get_args(Task):
+        raise ReleaseFileError(f"this release holds a {task!r}, which is none of {get_args(Task)}")
     _refuse_extras(manifest, arrays)
     guarantee, prior, design = manifest["guarantee"], manifest["prior"], manifest["design"]
     if guarantee["neighbours"] != NEIGHBOURS:
@@ -137,8 +151,12 @@ def _build(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     if not isinstance(guarantee["private"], bool):
         raise ReleaseFileError(f"private={guarantee['private']!r} is neither true nor false")
     epsilon = math.inf if guarantee["epsilon"] == "inf" else _number(guarantee, "epsilon")
+    bits = manifest["grid"]["noisy_bits"]
+    if not isinstance(bits, list) or not bits:
+        raise ReleaseFileError(f"noisy_bits={bits!r} is not a list of whole numbers")
+    likelihood = _likelihood(task, manifest["bounds"], arrays)
     blueprint = Blueprint(
-        model=_model(prior, arrays),
+        model=_model(prior, arrays, likelihood),
         points=check_rows(arrays["points"], "points"),
         weights=np.asarray(arrays["weights"], dtype=np.float64),
         lo=_numbers(manifest["bounds"], "lo"),
@@ -149,26 +167,40 @@ def _build(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         delta=_number(guarantee, "delta"),
         calibration=guarantee["calibration"],
         design=design["name"],
+        target=design["target"],
         decode=design["decode"],
         rank=design["rank"],
         groups=arrays.get("groups"),
         feature_names=_names(manifest["feature_names"]),
+        likelihood=likelihood,
+        classes=_classes(manifest["classes"]),
+        iterations=_whole(guarantee, "parts"),
     )
-    noisy = NoisySketch(
-        values=arrays["noisy"],
-        bits=_whole(manifest["grid"], "noisy_bits"),
-        sigma=_number(guarantee, "sigma"),
-        sensitivity=_number(guarantee, "sensitivity"),
-        epsilon=epsilon,
-        delta=_number(guarantee, "delta"),
-        calibration=guarantee["calibration"],
-        parts=_whole(guarantee, "parts"),
-        private=guarantee["private"],
-    )
+    if likelihood is not None:
+        blueprint = blueprint.at_prior_mean()
+    sketch_bits = _whole(manifest["grid"], "sketch_bits")
+    parts = [
+        Part(
+            Sketch(arrays[_part("sketch", number)], sketch_bits),
+            NoisySketch(
+                values=arrays[_part("noisy", number)],
+                bits=_whole({"noisy_bits": noisy_bits}, "noisy_bits"),
+                sigma=_number(guarantee, "sigma"),
+                sensitivity=_number(guarantee, "sensitivity"),
+                epsilon=epsilon,
+                delta=_number(guarantee, "delta"),
+                calibration=guarantee["calibration"],
+                parts=_whole(guarantee, "parts"),
+                private=guarantee["private"],
+            ),
+        )
+        for number, noisy_bits in enumerate(bits)
+    ]
     return {
         "blueprint": blueprint,
-        "sketch": Sketch(arrays["sketch"], _whole(manifest["grid"], "sketch_bits")),
-        "noisy": noisy,
+        "sketch": parts[0].sketch,
+        "noisy": parts[0].noisy,
+        "later": tuple(parts[1:]),
         "gap": _number(design, "gap"),
         "status": str(design["status"]),
         "target_names": _names(manifest["target_names"]),
@@ -178,9 +210,38 @@ def _build(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def _model(prior: dict[str, Any], arrays: Arrays) -> LinearModel:
+def _part(name: str, number: int) -> str:
+    """Return the name of an array of the first, second, … iteration."""
+    return name if number == 0 else f"{name}_{number + 1}"
+
+
+def _likelihood(task: str, bounds: dict[str, Any], arrays: Arrays) -> Likelihood | None:
+    if task == "regression":
+        return None
+    if task == "classification":
+        return Bernoulli()
+    exposure = np.asarray(arrays["exposure"], dtype=np.float64)
+    if not np.all(np.isfinite(exposure) & (exposure > 0)) or exposure.shape != (len(arrays["X"]),):
+        raise ReleaseFileError("exposure is not a positive number for each row")
+    cap = _numbers(bounds, "hi")[0]
+    if not 1.0 <= cap <= LARGEST_CAP or cap != int(cap):
+        raise ReleaseFileError(f"cap={cap:g} is not a whole number from 1 to {LARGEST_CAP:g}")
+    return Poisson(exposure, int(cap))
+
+
+def _classes(values: Any) -> tuple[Any, ...] | None:
+    if values is None:
+        return None
+    kinds = {type(value) for value in values} if isinstance(values, list) else set()
+    if not (kinds <= {int, float} or kinds in ({str}, {bool})):
+        raise ReleaseFileError("classes must be a list of labels of one kind")
+    return tuple(values)
+
+
+def _model(prior: dict[str, Any], arrays: Arrays, likelihood: Likelihood | None) -> LinearModel:
     X = check_rows(arrays["X"])
-    noise_variance = _number(prior, "noise_variance")
+    # With a likelihood the noise follows from it.
+    noise_variance = 1.0 if likelihood is not None else _number(prior, "noise_variance")
     if noise_variance < 0:
         raise ReleaseFileError(f"noise_variance={noise_variance!r} is not a variance")
     kernel = kernel_from_json(prior["kernel"], _kernel_arrays(arrays))
@@ -190,11 +251,16 @@ def _model(prior: dict[str, Any], arrays: Arrays) -> LinearModel:
     return SparseModel(kernel, X, noise_variance, inducing, prior["approximation"])
 
 
-OWN_ARRAYS = {"X", "points", "weights", "sketch", "noisy", "inducing", "groups"}
+OWN_ARRAYS = {"X", "points", "weights", "sketch", "noisy", "inducing", "groups", "exposure"}
+LATER_PART = re.compile(r"(sketch|noisy)_[0-9]+")
 
 
 def _kernel_arrays(arrays: Arrays) -> Arrays:
-    return {name: array for name, array in arrays.items() if name not in OWN_ARRAYS}
+    return {
+        name: array
+        for name, array in arrays.items()
+        if name not in OWN_ARRAYS and not LATER_PART.fullmatch(name)
+    }
 
 
 def _refuse_extras(manifest: dict[str, Any], arrays: Arrays) -> None:
@@ -205,6 +271,11 @@ def _refuse_extras(manifest: dict[str, Any], arrays: Arrays) -> None:
     extra |= _kernel_arrays(arrays).keys() - set(_named_arrays(manifest["prior"]["kernel"]))
     if manifest["prior"]["approximation"] == "exact" and "inducing" in arrays:
         extra.add("inducing")
+    if manifest["task"] != "counts" and "exposure" in arrays:
+        extra.add("exposure")
+    count = len(manifest["grid"]["noisy_bits"])
+    expected = {_part(name, number) for number in range(count) for name in ("sketch", "noisy")}
+    extra |= {name for name in arrays if LATER_PART.fullmatch(name)} - expected
     if extra:
         raise ReleaseFileError(f"the release file holds entries unknown to it: {sorted(extra)}")
 

@@ -12,18 +12,23 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
+from cloakgp.classification import PrivateGPClassifier
+from cloakgp.counts import PrivateGPCountRegressor
 from cloakgp.decode import Decode
 from cloakgp.gp.sparse import Approximation
 from cloakgp.kernels import Gibbs
-from cloakgp.plan import DesignName
+from cloakgp.plan import DesignName, Task
 from cloakgp.privacy.calibration import Calibration
 from cloakgp.regression import PrivateGPRegressor
 from cloakgp.tables import CommandError, as_number, listed, printable
+
+#: What a table of rates has beside the inputs.
+COUNT_COLUMNS = ("_rate", "_rate_low95", "_rate_high95", "_log_std", "_log_noise_std")
 
 Kernel = Any  # scikit-learn has no type hints
 
@@ -32,8 +37,12 @@ Kernel = Any  # scikit-learn has no type hints
 class Settings:
     """Everything that a plan or a release can be told; the names are those of the TOML file."""
 
+    task: Task = "regression"
     inputs: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    cap: float | None = None
+    exposure: str | None = None
     bounds: tuple[tuple[float, float], ...] = ()
     epsilon: float = 1.0
     delta: float = 1e-5
@@ -41,8 +50,10 @@ class Settings:
     noise_variance: float | None = None
     prior_mean: tuple[float, ...] = ()
     inducing: int | None = None
-    approximation: str = "fitc"
+    approximation: str | None = None
     design: str = "bayes"
+    target: str = "auto"
+    iterations: int = 1
     decode: str = "bayes"
     calibration: str = "analytic"
     rank: int | None = None
@@ -62,39 +73,72 @@ class Settings:
         settings._check()
         return settings
 
-    def estimator(self) -> PrivateGPRegressor:
+    def estimator(self) -> PrivateGPRegressor | PrivateGPClassifier | PrivateGPCountRegressor:
         """Return the estimator that these settings describe; its noise is never repeatable."""
+        mean: Any = list(self.prior_mean) if len(self.prior_mean) > 1 else None
+        shared: dict[str, Any] = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "prior_mean": self.prior_mean[0] if len(self.prior_mean) == 1 else mean,
+            "inducing": self.inducing,
+            "design": self.design,
+            "decode": self.decode,
+            "calibration": self.calibration,
+            "rank": self.rank,
+        }
+        if self.approximation is not None:
+            shared["approximation"] = self.approximation
+        if self.task != "regression":
+            shared |= {"iterations": self.iterations, "target": self.target}
+        if self.task == "classification":
+            return PrivateGPClassifier(self.kernel, classes=self.labels, **shared)
+        if self.task == "counts":
+            return PrivateGPCountRegressor(self.kernel, cap=self.cap, **shared)
         pairs = self.bounds * max(len(self.output), 1) if len(self.bounds) == 1 else self.bounds
         lo, hi = ([pair[side] for pair in pairs] for side in (0, 1))
-        mean: Any = list(self.prior_mean) if len(self.prior_mean) > 1 else None
-        return PrivateGPRegressor(
-            self.kernel,
-            bounds=(lo[0], hi[0]) if len(pairs) == 1 else (lo, hi),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            noise_variance=self.noise_variance,
-            prior_mean=self.prior_mean[0] if len(self.prior_mean) == 1 else mean,
-            inducing=self.inducing,
-            approximation=self.approximation,  # type: ignore[arg-type]
-            design=self.design,
-            decode=self.decode,
-            calibration=self.calibration,
-            rank=self.rank,
-        )
+        bounds = (lo[0], hi[0]) if len(pairs) == 1 else (lo, hi)
+        noise = self.noise_variance
+        return PrivateGPRegressor(self.kernel, bounds=bounds, noise_variance=noise, **shared)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The classes: as numbers if all of them are, else as texts."""
+        numbers = [as_number(label) for label in self.classes]
+        if None in numbers:
+            return list(self.classes)
+        return [int(n) if n == int(n) else n for n in numbers if n is not None]
+
+    @property
+    def text_labels(self) -> bool:
+        """Whether the private column holds texts."""
+        return self.task == "classification" and isinstance(self.labels[0], str)
+
+    def table_names(self) -> list[str]:
+        """Return the columns that predictions have beside the inputs."""
+        if self.task == "counts":
+            return [f"{self.output[0]}{end}" for end in COUNT_COLUMNS]
+        if self.task == "classification":
+            logs = [""] if len(self.classes) == 2 else [f"_{label}" for label in self.labels]
+            ends = ["", *(f"_p_{label}" for label in self.labels)]
+            ends += [f"_log_odds{c}{end}" for c in logs for end in ("", "_std", "_noise_std")]
+            return [f"{self.output[0]}{end}" for end in ends]
+        return [n + end for n in self.output for end in ("", "_std", "_noise_std")]
 
     def _check(self) -> None:
         if not self.inputs:
             raise CommandError(
                 "--inputs is missing: name the public columns to predict from, such as --inputs age"
             )
-        if not self.bounds:
+        self._check_task()
+        if self.task == "regression" and not self.bounds:
             raise CommandError(
                 "--bounds is missing: give public bounds of the private column, such as --bounds "
                 "0,200. Say what is possible, not what occurred: bounds taken from the data leak"
             )
-        outputs = max(len(self.output), len(self.bounds), 1)
+        outputs = max(len(self.output), len(self.bounds), len(self.classes), 1)
         for name, given in (("--bounds", len(self.bounds)), ("--prior-mean", len(self.prior_mean))):
-            if (given > 1 and self.output and given != len(self.output)) or given > outputs:
+            wanted = len(self.classes) or len(self.output)
+            if (given > 1 and wanted and given != wanted) or given > outputs:
                 raise CommandError(
                     f"{name} has {given} entries for {outputs} private column(s); give one for "
                     "all, or one for each"
@@ -111,12 +155,39 @@ class Settings:
                 "--epsilon must be finite: without noise nothing is private, and the command line "
                 "makes private releases only"
             )
-        public = {*self.inputs, *([self.groups] if self.groups else [])}
+        public = {*self.inputs, *(name for name in (self.groups, self.exposure) if name)}
         if both := [name for name in self.output if name in public]:
             raise CommandError(
-                f"{listed(both)} is named as private and as public; --inputs and --groups are "
-                "published as they are"
+                f"{listed(both)} is named as private and as public; --inputs, --groups and "
+                "--exposure are published as they are"
             )
+
+    def _check_task(self) -> None:
+        """Refuse what the task lacks, and what would have no effect on it."""
+        if self.task == "classification" and len(self.classes) < 2:
+            raise CommandError(
+                "--classes is missing: name every label that is possible, such as --classes "
+                "no,yes. Labels taken from the data leak"
+            )
+        if len(set(self.labels)) < len(self.classes):
+            raise CommandError("--classes names a label twice")
+        if self.task == "counts" and self.cap is None:
+            raise CommandError(
+                "--cap is missing: give the largest count that is to be told apart, such as --cap "
+                "20. Say what is possible: a cap taken from the data leaks"
+            )
+        if self.task != "regression" and len(self.output) > 1:
+            raise CommandError(f"--task {self.task} takes one private column; name one in --output")
+        own = {
+            "regression": ("bounds", "noise_variance"),
+            "classification": ("classes", "iterations", "target"),
+            "counts": ("cap", "exposure", "iterations", "target"),
+        }
+        defaults = type(self)()
+        for name in {name for names in own.values() for name in names} - {*own[self.task]}:
+            if getattr(self, name) != getattr(defaults, name):
+                flag = f"--{name.replace('_', '-')}"
+                raise CommandError(f"{flag} has no meaning for --task {self.task}; leave it out")
 
 
 # --------------------------------------------------------------------------------------- settings
@@ -186,6 +257,17 @@ def _names(where: str, value: Any) -> tuple[str, ...]:
     return names
 
 
+def _parts(value: Any) -> list[Any]:
+    parts = value.split(",") if isinstance(value, str) else value
+    return parts if isinstance(parts, list) else [parts]
+
+
+def _label(where: str, value: Any) -> str:
+    """Return a label as text; a settings file may have it as a number."""
+    number = not isinstance(value, bool) and isinstance(value, int | float)
+    return _text(where, str(value) if number else value)
+
+
 def _choice(of: Any) -> Callable[[str, Any], str]:
     def read(where: str, value: Any) -> str:
         if value not in get_args(of):
@@ -196,8 +278,12 @@ def _choice(of: Any) -> Callable[[str, Any], str]:
 
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
+    "task": _choice(Task),
     "inputs": _names,
     "output": _names,
+    "classes": lambda where, value: tuple(_label(where, v) for v in _parts(value)),
+    "cap": _number,
+    "exposure": _text,
     "bounds": _pairs,
     "epsilon": _number,
     "delta": _number,
@@ -207,6 +293,8 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "inducing": _count,
     "approximation": _choice(Approximation),
     "design": _choice(DesignName),
+    "target": _choice(Literal["auto", "points", "latents"]),
+    "iterations": _count,
     "decode": _choice(Decode),
     "calibration": _choice(Calibration),
     "rank": _count,

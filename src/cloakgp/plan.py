@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cloakgp.decode import Decode, Decoder
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
 from cloakgp.design.groups import fit_groups
+from cloakgp.gp.laplace import Bernoulli, Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
 from cloakgp.privacy import Sketch, gaussian_sigma, quantise
 from cloakgp.privacy.calibration import (
@@ -34,18 +35,31 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 DesignName = Literal["bayes", "total", "worst", "volume"]
+Target = Literal["points", "latents"]
+Task = Literal["regression", "classification", "counts"]
 
 #: Budgets that a plan compares.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+#: In what the noise is measured.
+_SCALES = {"regression": "", "classification": ", in log-odds", "counts": ", of the log rate"}
 #: Singular values of T below this share of the largest drown in the rounding of its grid.
 SMALLEST_ROW = 2.0**-14
+#: Steps of the Laplace approximation, at most.
+MOST_ITERATIONS = 100
+#: A design for the latent values of everybody needs a matrix of this many people, squared.
+MOST_LATENTS = 5000
 #: Without noise, the sketch that loses nothing is y itself, up to this many people.
 MOST_IDENTITY = 4000
 
 
 @dataclass(frozen=True)
 class Blueprint:
-    """The public facts of a release."""
+    """The public facts of a release.
+
+    With a ``likelihood`` the model is of a latent f, in whose units ``prior_mean`` is, while ``lo``
+    and ``hi`` are those of the outputs.  Its noise is that of one Newton step from the prior mean,
+    or from ``start``.
+    """
 
     model: LinearModel
     points: Array  # (P, L): the workload
@@ -62,9 +76,15 @@ class Blueprint:
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
     feature_names: tuple[str, ...] | None = None
+    likelihood: Likelihood | None = None  # None: Gaussian
+    classes: tuple[Any, ...] | None = None
+    iterations: int = 1  # steps that spend (ε, δ) together
+    target: Target = "points"  # what the design cares for: the points, or f at the inputs
+    start: Array | None = None  # (N, D)
 
     def __post_init__(self) -> None:
-        for name, allowed in (("design", DesignName), ("decode", Decode)):
+        choices = (("design", DesignName), ("decode", Decode), ("target", Target))
+        for name, allowed in choices:
             value = getattr(self, name)
             if value not in get_args(allowed):
                 raise ValueError(f"{name} must be one of {get_args(allowed)}, got {value!r}")
@@ -75,6 +95,21 @@ class Blueprint:
             )
         if self.rank is not None and not (isinstance(self.rank, Integral) and self.rank >= 1):
             raise ValueError(f"rank must be a whole number >= 1 or None, got {self.rank!r}")
+        k = self.iterations
+        if not (isinstance(k, Integral) and 1 <= k <= MOST_ITERATIONS) or isinstance(k, bool):
+            raise ValueError(
+                f"iterations must be a whole number from 1 to {MOST_ITERATIONS}, got {k!r}"
+            )
+        if k > 1 and self.decode == "direct" and len(self.lo) > 1:
+            raise ValueError(
+                "decode='direct' cannot be combined with several iterations of more than two "
+                "classes, which share a sketch; use decode='bayes' or iterations=1"
+            )
+        if self.target == "latents" and len(self.model.X) > MOST_LATENTS:
+            raise ValueError(
+                f"a design for the latent values of {len(self.model.X)} people is too large (the "
+                f"limit is {MOST_LATENTS}); use target='points'"
+            )
         # Refuse a bad budget before any work is done; without noise, too.
         gaussian_sigma(
             1.0 if self.epsilon == math.inf else self.epsilon, self.delta, self.calibration
@@ -88,9 +123,51 @@ class Blueprint:
         return gaussian_sigma(self.epsilon, self.delta, self.calibration)
 
     @property
+    def task(self) -> Task:
+        """What kind of outputs there are."""
+        if self.likelihood is None:
+            return "regression"
+        return "classification" if isinstance(self.likelihood, Bernoulli) else "counts"
+
+    @property
+    def joint(self) -> bool:
+        """Whether replacing one output moves several columns at once: more than two classes."""
+        return self.task == "classification" and len(self.lo) > 1
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one person can move the sketch."""
+        return math.sqrt(2.0) if self.joint else math.sqrt(len(self.lo))
+
+    @property
     def noise_std(self) -> float:
-        """The noise in each published value."""
-        return self.sigma * math.sqrt(len(self.lo))
+        """The noise in each published value; of k iterations, in their mean.
+
+        Direct decoding uses the last iteration alone, which has √k times as much.
+        """
+        repeats = self.iterations if self.decode == "direct" else 1
+        return self.sigma * self.sensitivity * math.sqrt(repeats)
+
+    @property
+    def width(self) -> float | Array:
+        """What the model's output spans as u goes from 0 to 1: d, or for a Newton step d/W."""
+        if self.likelihood is None:
+            return float(np.max((self.hi - self.lo) / self.unit))
+        start = self.start
+        if start is None:
+            start = np.broadcast_to(self.prior_mean, (len(self.model.X), len(self.lo)))
+        return float(self.hi[0] - self.lo[0]) * _linearised(self.likelihood, start)[0]
+
+    def at_prior_mean(self) -> Blueprint:
+        """Return the facts of a first Newton step, which starts from the prior mean."""
+        start = np.broadcast_to(self.prior_mean, (len(self.model.X), len(self.lo)))
+        return replace(self.restarted(start), start=None)
+
+    def restarted(self, start: Array) -> Blueprint:
+        """Return the facts of a further Newton step from public latent values (N, D)."""
+        assert self.likelihood is not None
+        noise = _linearised(self.likelihood, start)[1]
+        return replace(self, model=self.model.with_noise(noise), start=start)
 
     @property
     def people(self) -> int:
@@ -101,6 +178,16 @@ class Blueprint:
         """Return the decoder of one output column for the rounded sketch T."""
         unit = self.unit[column]
         lo, hi, mean = (v[column] / unit for v in (self.lo, self.hi, self.prior_mean))
+        if self.likelihood is not None:  # only how much u tells, not from where on it counts
+            return Decoder(
+                model=self.model,
+                T=T,
+                noise_std=self.noise_std,
+                lo=0.0,
+                width=self.width,
+                prior_mean=float(mean),
+                kind=self.decode,
+            )
         return Decoder(
             model=self.model,
             T=T,
@@ -114,30 +201,33 @@ class Blueprint:
 
     def find_design(self) -> Design:
         """Choose T: public maths, whatever it costs in time."""
-        C = self.model.workload(self.points)
-        width = float(np.max((self.hi - self.lo) / self.unit))
-        floor = float(self.weights @ self.model.variance_without_privacy(self.points, C))
+        points, weights = self.points, self.weights
+        if self.target == "latents":
+            points, weights = self.model.X, np.full(len(self.model.X), 1.0 / len(self.model.X))
+        C, width = self.model.workload(points), self.width
+        floor = float(weights @ self.model.variance_without_privacy(points, C))
         if self.noise_std == 0.0:
             return _lossless(self.model, floor)
         if self.design == "bayes":
             prior = Prior(
-                C=width * C,
+                C=C * width,
                 diagonal=self.model.diagonal / width**2,
-                factor=self.model.factor / width,
+                factor=self.model.factor / np.reshape(width, (-1, 1)),
                 sigma=self.noise_std,
-                weights=self.weights,
+                weights=weights,
                 floor=floor,
             )
             return bayes(prior, rank=self.rank)
         if self.design == "total":
-            return total(C, self.weights)
-        return volume(C) if self.design == "volume" else worst(C)
+            return total(C * width, weights)
+        return volume(C * width) if self.design == "volume" else worst(C * width)
 
     def sketch(self, design: Design) -> Sketch:
         """Turn a design into a sketch that the core accepts: rows worth publishing, on a grid."""
         T = design.T
         if self.groups is not None:
-            T = fit_groups(T, self.groups, together=self.decode == "direct")
+            together = self.decode == "direct"
+            T = fit_groups(T, self.groups, together=together, joint=self.joint)
         if self.noise_std > 0.0 and len(T):
             # A rotation keeps every length, also those of owners' sums.
             _, size, directions = np.linalg.svd(T, full_matrices=False)
@@ -149,6 +239,14 @@ class Blueprint:
         # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
         T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
         return quantise(T)
+
+
+def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:
+    """Return slope and noise (N,) of the pseudo-outputs at f (N, D), for a mean of the columns."""
+    steps = [linearise(likelihood, column) for column in f.T]
+    growth = np.mean([1.0 / step.slope for step in steps], axis=0)
+    variance = np.mean([step.noise / step.slope**2 for step in steps], axis=0)
+    return 1.0 / growth, variance / growth**2
 
 
 def _lossless(model: LinearModel, floor: float) -> Design:
@@ -199,7 +297,8 @@ class Plan:
     @property
     def published_values(self) -> int:
         """How many numbers the release would publish."""
-        return self.sketch.matrix.shape[0] * len(self.blueprint.lo)
+        b = self.blueprint
+        return self.sketch.matrix.shape[0] * len(b.lo) * b.iterations
 
     @cached_property
     def noise_std(self) -> Array:
@@ -267,12 +366,15 @@ class Plan:
         lines = [
             f"Release of {self.published_values} numbers about {b.people} people, {guarantee}.",
             f"Noise added to the predictions at {len(self.points)} points: typically "
-            f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations).",
+            f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations"
+            f"{_SCALES[b.task]}).",
             "Without privacy the prediction itself would be uncertain by "
             f"{self.floor_std.mean():.3g}.",
             f"Design '{b.design}', decoded '{b.decode}', calibration '{b.calibration}'. "
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
+        if b.iterations > 1:
+            lines.append(f"The budget is spent in {b.iterations} steps; the figures are forecasts.")
         if b.groups is not None:
             lines.append(
                 "The certificate is of the sketch before it was scaled to fit people with several "
@@ -298,8 +400,11 @@ class Plan:
             "delta": b.delta,
             "sigma": b.sigma,
             "calibration": b.calibration,
+            "task": b.task,
             "design": b.design,
+            "target": b.target,
             "decode": b.decode,
+            "iterations": b.iterations,
             "people": b.people,
             "published_values": self.published_values,
             "forecast_rmse": self.forecast_rmse,
@@ -352,6 +457,8 @@ class Plan:
         }
 
     def _by_column(self, of: Any) -> Array:
-        T = self.sketch.rounded
-        columns = [of(self.blueprint.decoder(T, c)) for c in range(len(self.blueprint.lo))]
+        T, b = self.sketch.rounded, self.blueprint
+        # All classes share the sketch and have the same noise.
+        count = len(b.lo) if b.task == "regression" else 1
+        columns = [of(b.decoder(T, c)) for c in range(count)]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

@@ -45,6 +45,10 @@ def plot_release(release: Release, ax: Axes = None) -> Figure:
     it that privacy costs.  ``ax`` takes the picture of one input and one output.
     """
     b = release.blueprint
+    if b.task != "regression":
+        from cloakgp.plot_outcomes import plot_outcomes
+
+        return plot_outcomes(release, ax)
     inputs, outputs = names_of(release)
     footnote = _guarantee(b, release.private)
     if len(inputs) == 1:
@@ -78,11 +82,10 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
     """
     b = plan.blueprint
     inputs = list(b.feature_names or [f"x{i}" for i in range(b.model.X.shape[1])])
-    outputs = list(target_names or [])
-    if len(outputs) != len(b.lo):
-        outputs = ["output"] if len(b.lo) == 1 else [f"output {i}" for i in range(len(b.lo))]
+    outputs = _output_names(b, target_names)
     T, private = plan.sketch.rounded, b.sigma > 0.0
     footnote = _guarantee(b, private, planned=True)
+    # Every class has the same noise, so one panel tells it all.
     decoders = [b.decoder(T, column) for column in range(len(outputs))]
     if len(inputs) == 1:
         figure, rows = _rows(ax, len(outputs), panels=1)
@@ -104,6 +107,15 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
         _draw_map(panels[1], plane, floor, b, "cividis", f"{name}: std without privacy", top)
         _label_plane(panels, inputs)
     return _finish(figure, rows, footnote, private)
+
+
+def _output_names(b: Blueprint, given: Sequence[str] | None) -> list[str]:
+    if b.task != "regression":
+        scale = "log-odds" if b.task == "classification" else "log rate"
+        return [f"{given[0]}, {scale}" if given else scale]
+    if given is not None and len(given) == len(b.lo):
+        return list(given)
+    return ["output"] if len(b.lo) == 1 else [f"output {i}" for i in range(len(b.lo))]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ its noise is drawn, and everything else is made from what was saved, so nothing 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import signal
 import tempfile
@@ -25,6 +24,8 @@ from matplotlib.figure import Figure
 
 from cloakgp.archive import read_archive
 from cloakgp.options import Settings
+from cloakgp.outcomes import release_of
+from cloakgp.parts import Part
 from cloakgp.plan import Plan
 from cloakgp.plot import plot_release
 from cloakgp.privacy import NoisySketch
@@ -32,6 +33,7 @@ from cloakgp.release import Release
 from cloakgp.tables import (
     Columns,
     CommandError,
+    listed,
     printable,
     read_columns,
     read_points,
@@ -85,25 +87,38 @@ class Job:
     def prepare(cls, data: Path, settings: Settings, *, to_release: bool = False) -> Job:
         """Read the public columns and plan.  The private column stays closed."""
         present = settings.output if to_release else ()
-        columns = read_columns(data, settings.inputs, settings.groups, present=present)
+        columns = read_columns(
+            data, settings.inputs, settings.groups, present=present, exposure=settings.exposure
+        )
         at = None if settings.at is None else read_points(settings.at, settings.inputs)
         with _explained():
-            plan = settings.estimator().plan(columns.inputs, at=at, groups=columns.groups)
+            extra = {"exposure": columns.exposure} if settings.task == "counts" else {}
+            plan = settings.estimator().plan(columns.inputs, at=at, groups=columns.groups, **extra)
         return cls(data, settings, columns, at, plan)
 
     def draw(self) -> Release:
         """Open the private column and draw the noise."""
         settings = self.settings
-        now = read_columns(self.data, settings.inputs, settings.groups, outputs=settings.output)
+        now = read_columns(
+            self.data,
+            settings.inputs,
+            settings.groups,
+            outputs=settings.output,
+            exposure=settings.exposure,
+            labels=settings.text_labels,
+        )
         then = self.columns
-        same = now.inputs.equals(then.inputs) and np.array_equal(
-            np.asarray(now.groups), np.asarray(then.groups)
+        same = now.inputs.equals(then.inputs) and all(
+            np.array_equal(np.asarray(ours), np.asarray(theirs))
+            for ours, theirs in ((now.groups, then.groups), (now.exposure, then.exposure))
         )
         if now.outputs is None or not same:
             raise CommandError(f"{printable(self.data)} changed since the plan; start again")
         y = now.outputs if len(settings.output) > 1 else now.outputs[settings.output[0]]
+        extra = {"exposure": now.exposure} if settings.task == "counts" else {}
         with _explained(ours_only=True):
-            return settings.estimator().fit(now.inputs, y, at=self.at, groups=now.groups).release_
+            model = settings.estimator().fit(now.inputs, y, at=self.at, groups=now.groups, **extra)
+        return model.release_
 
 
 def publish(job: Job, folder: Path, progress: Progress, step: Callable[[str], object]) -> Release:
@@ -152,11 +167,11 @@ def check_outputs(settings: Settings) -> None:
     """Refuse names that the table of predictions cannot have."""
     if not settings.output:
         raise CommandError("--output is missing: name the private column, such as --output height")
-    names = [n + end for n in settings.output for end in ("", "_std", "_noise_std")]
+    names = settings.table_names()
     if len({*names, *settings.inputs}) < len(names) + len(settings.inputs):
         raise CommandError(
-            "predictions.csv would have two columns of one name: for each private column it has "
-            "NAME, NAME_std and NAME_noise_std beside the inputs; rename a column"
+            "predictions.csv would have two columns of one name: beside the inputs it has "
+            f"{listed(names)}; rename a column"
         )
 
 
@@ -185,18 +200,27 @@ def _rehearse(job: Job, folder: Path) -> None:
         values=np.zeros((rows,) if columns == 1 else (rows, columns), dtype=np.int64),
         bits=plan.sketch.bits + 16,
         sigma=b.sigma,
-        sensitivity=math.sqrt(columns),
+        sensitivity=b.sensitivity,
         epsilon=b.epsilon,
         delta=b.delta,
         calibration=b.calibration,
         private=False,
+        parts=b.iterations,
     )
-    dry = Release(b, plan.sketch, zeros, plan.gap, plan.design.status, job.settings.output)
+    dry = release_of(
+        blueprint=b,
+        sketch=plan.sketch,
+        noisy=zeros,
+        gap=plan.gap,
+        status=plan.design.status,
+        target_names=job.settings.output,
+        later=tuple(Part(plan.sketch, zeros) for _ in range(1, b.iterations)),
+    )
     with tempfile.TemporaryDirectory(prefix=".cloakgp-rehearsal-", dir=folder) as scratch:
         with _explained():
             dry.save(Path(scratch) / RELEASE)
         _write_rest(dry, Path(scratch))
-    replace(dry, noisy=replace(zeros, private=True)).statement()
+    replace(dry, noisy=replace(zeros, private=True), later=()).statement()
 
 
 def _save(release: Release, path: Path, progress: Progress) -> None:

@@ -1,49 +1,34 @@
-"""``PrivateGPRegressor``: Gaussian process regression whose training outputs are private.
-
-The estimator wires the stages together: public inputs to a model, a model to a plan, the plan and
-y to the trusted core, and the noisy sketch to predictions.  It hands y on and keeps nothing of it.
-"""
+"""``PrivateGPRegressor``: Gaussian process regression whose training outputs are private."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from numbers import Real
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
 
-from cloakgp.decode import Uncertainty
-from cloakgp.frames import column_names, select, series_name
-from cloakgp.gp.codec import kernel_to_json
-from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.inducing import place_inducing, summarise
+from cloakgp.estimator import (
+    Array,
+    PrivateGP,
+    as_float,
+    default_kernel,
+    shape_of,
+    target_names,
+)
+from cloakgp.frames import column_names
 from cloakgp.gp.kernels import check_rows
-from cloakgp.gp.linear import LinearModel
-from cloakgp.gp.sparse import Approximation, SparseModel
+from cloakgp.gp.sparse import Approximation
 from cloakgp.plan import Blueprint, Plan
 from cloakgp.privacy import release as release_sketch
 from cloakgp.release import Release
 
-Array = NDArray[np.float64]
-
-#: Points of the default workload.
-WORKLOAD = 100
 #: Squares of numbers beyond this overflow.
 LARGEST_BOUND = 1e100
 
 
-class NotPrivateWarning(UserWarning):
-    """Something asked for makes the result carry no guarantee."""
-
-
-class PrivateGPRegressor(RegressorMixin, BaseEstimator):
+class PrivateGPRegressor(RegressorMixin, PrivateGP):
     """Gaussian process regression with differentially private training outputs.
 
     Inputs X are public, outputs y are private.  ``fit`` spends (ε, δ) once, by publishing a noisy
@@ -125,23 +110,17 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         names = column_names(X)
         rows = check_rows(X)
         lo, hi = self._bounds(outputs=None)
-        return Plan.draw(self._blueprint(rows, lo, hi, at, groups, names))
+        return Plan.draw(self._facts(rows, lo, hi, at, groups, names))
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
     ) -> Self:
         """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once."""
-        if self.ledger is not None or self.dataset is not None:
-            raise ValueError(
-                "ledger and dataset are not supported yet; leave them at None and keep account of "
-                "what you spend on this data set yourself"
-            )
-        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
-        shape = _shape_of(y, len(rows))
+        rows = self._rows(X)
+        shape = shape_of(y, len(rows))
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
-        names = column_names(X)
-        plan = Plan.draw(self._blueprint(rows, lo, hi, at, groups, names))
-        _warn_if_unsavable(plan)
+        plan = Plan.draw(self._facts(rows, lo, hi, at, groups, column_names(X)))
+        rehearsal = self._ready_to_spend(plan)
         noisy = release_sketch(
             plan.sketch,
             y,
@@ -150,7 +129,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
             delta=self.delta,
             calibration=plan.blueprint.calibration,
             groups=plan.blueprint.groups,
-            rehearsal=self._rehearsal(),
+            rehearsal=rehearsal,
         )
         self.release_ = Release(
             blueprint=plan.blueprint,
@@ -158,7 +137,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
             noisy=noisy,
             gap=plan.design.gap,
             status=plan.design.status,
-            target_names=_target_names(y),
+            target_names=target_names(y),
         )
         return self
 
@@ -171,10 +150,6 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         """
         return self._fitted().predict(self._points(X), return_std, return_cov)
 
-    def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation at X into its latent, DP and observation parts."""
-        return self._fitted().uncertainty(self._points(X))
-
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> Array:
         """Draw functions from the posterior at X."""
         return self._fitted().sample_y(self._points(X), n_samples, random_state)
@@ -184,15 +159,6 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
-
-    def _fitted(self) -> Release:
-        check_is_fitted(self, "release_")
-        return self.release_
-
-    def _points(self, X: ArrayLike) -> Array:
-        check_is_fitted(self, "release_")
-        points: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return points
 
     def _bounds(self, outputs: int | None) -> tuple[Array, Array]:
         """Return public bounds as one pair for each output column."""
@@ -217,7 +183,7 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"bounds are too close together to compute with: {self.bounds!r}")
         return lo.copy(), hi.copy()
 
-    def _blueprint(
+    def _facts(
         self,
         X: Array,
         lo: Array,
@@ -228,26 +194,22 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
     ) -> Blueprint:
         """Gather the public facts; every default comes from X and the bounds alone."""
         width = float(np.max(hi - lo))
-        model = self._model(X, width)
+        noise = (0.1 * width) ** 2
+        if self.noise_variance is not None:
+            noise = as_float("noise_variance", self.noise_variance)
+            if not (noise >= 0 and math.isfinite(noise)):
+                raise ValueError(f"noise_variance must be a number >= 0, got {noise!r}")
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
-        points, weights = _workload(X, at, names)
-        return Blueprint(
-            model=model,
-            points=points,
-            weights=weights,
+        return self._blueprint(
+            self._model(X, default_kernel(X, 0.4 * width), noise),
+            at,
+            groups,
+            names,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),
             lo=lo,
             hi=hi,
             prior_mean=self._prior_mean(lo, hi),
-            epsilon=_as_float("epsilon", self.epsilon),
-            delta=_as_float("delta", self.delta),
-            calibration=self.calibration,  # type: ignore[arg-type]
-            design=self.design,  # type: ignore[arg-type]
-            decode=self.decode,  # type: ignore[arg-type]
-            rank=self.rank,
-            groups=_group_codes(groups, len(X)),
-            feature_names=names,
         )
 
     def _prior_mean(self, lo: Array, hi: Array) -> Array:
@@ -263,114 +225,3 @@ class PrivateGPRegressor(RegressorMixin, BaseEstimator):
                 f"got {self.prior_mean!r}"
             )
         return mean
-
-    def _model(self, X: Array, width: float) -> LinearModel:
-        if self.approximation not in get_args(Approximation):
-            raise ValueError(
-                f"approximation must be one of {get_args(Approximation)}, "
-                f"got {self.approximation!r}"
-            )
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise ValueError(
-                f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {self.kernel!r}"
-            )
-        kernel = default_kernel(X, width) if self.kernel is None else clone(self.kernel)
-        if self.noise_variance is None:
-            noise = (0.1 * width) ** 2
-        else:
-            noise = _as_float("noise_variance", self.noise_variance)
-            if not (noise >= 0 and math.isfinite(noise)):
-                raise ValueError(f"noise_variance must be a number >= 0, got {noise!r}")
-        if self.inducing is None:
-            return ExactModel(kernel, X, noise)
-        inducing = place_inducing(X, self.inducing)
-        return SparseModel(kernel, X, noise, inducing, self.approximation)
-
-    def _rehearsal(self) -> Any:
-        """Return repeatable noise if a random state asks for it, with a warning."""
-        if math.isinf(self.epsilon):
-            warnings.warn(
-                "epsilon=inf adds no noise: the result is not private",
-                NotPrivateWarning,
-                stacklevel=3,
-            )
-            return None
-        if self.random_state is None:
-            return None
-        warnings.warn(
-            "random_state makes the noise repeatable, so the result is NOT private; use "
-            "random_state=None for a real release",
-            NotPrivateWarning,
-            stacklevel=3,
-        )
-        rng = check_random_state(self.random_state)
-        return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
-
-
-def _warn_if_unsavable(plan: Plan) -> None:
-    """Say before anything is spent that a kernel cannot be written to a file."""
-    try:
-        kernel_to_json(plan.blueprint.model.kernel)
-    except ValueError as error:
-        warnings.warn(
-            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=3
-        )
-
-
-def default_kernel(X: Array, width: float) -> Any:
-    """Return a constant times RBF: lengthscales from the spread of X, variance from the bounds."""
-    spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
-    # √L: distances between people grow like that with the number of inputs.
-    length = spread * np.sqrt(X.shape[1])
-    return ConstantKernel((0.4 * width) ** 2, "fixed") * RBF(
-        float(length[0]) if len(length) == 1 else length, "fixed"
-    )
-
-
-def _workload(X: Array, at: Any, names: tuple[str, ...] | None) -> tuple[Array, Array]:
-    """Return the points that matter and their weights."""
-    if at is None:
-        return summarise(X, WORKLOAD)
-    points = check_rows(select(at, names, "at"), "at")
-    if points.shape[1] != X.shape[1]:
-        raise ValueError(f"at has {points.shape[1]} columns, but X has {X.shape[1]}")
-    return points, np.full(len(points), 1.0 / len(points))
-
-
-def _group_codes(groups: Any, people: int) -> NDArray[np.int64] | None:
-    """Return owners as numbers; their names are not needed for the guarantee."""
-    if groups is None:
-        return None
-    labels = np.asarray(groups)
-    if labels.shape != (people,):
-        raise ValueError(
-            f"groups must name the owner of each of the {people} rows, got shape {labels.shape}"
-        )
-    if np.any(pd.isna(labels)):
-        raise ValueError("groups has missing entries; give every row an owner")
-    return np.asarray(pd.factorize(labels)[0], dtype=np.int64)
-
-
-def _shape_of(y: Any, people: int) -> tuple[int, ...]:
-    """Return the shape of y, a public fact, without looking at its values."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None")
-    shape = getattr(y, "shape", None)
-    shape = shape if isinstance(shape, tuple) else np.asarray(y).shape
-    if len(shape) not in (1, 2) or shape[0] != people:
-        raise ValueError(
-            f"y must have one row for each of the {people} rows of X, got an array of shape {shape}"
-        )
-    return shape
-
-
-def _as_float(name: str, value: Any) -> float:
-    if not isinstance(value, Real):
-        raise ValueError(f"{name} must be a number, got {value!r}")
-    return float(value)
-
-
-def _target_names(y: Any) -> tuple[str, ...] | None:
-    """Return the column names of y, which are public."""
-    name = series_name(y)
-    return column_names(y) if name is None else (name,)

@@ -22,6 +22,7 @@ from cloakgp.decode import Decoder, Uncertainty
 from cloakgp.frames import select
 from cloakgp.gp.kernels import check_rows
 from cloakgp.manifest import from_archive, to_archive
+from cloakgp.parts import Part
 from cloakgp.plan import Blueprint
 from cloakgp.privacy import NoisySketch, Sketch
 from cloakgp.verification import VerificationReport, verify
@@ -45,6 +46,17 @@ class Release:
     release_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: str = field(default_factory=lambda: _now())
     version: str = __version__
+    later: tuple[Part, ...] = ()  # of further iterations, which share the budget
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that was published, iteration by iteration."""
+        return (Part(self.sketch, self.noisy), *self.later)
+
+    @property
+    def published_values(self) -> int:
+        """How many numbers were published."""
+        return sum(part.noisy.values.size for part in self.parts)
 
     @property
     def epsilon(self) -> float:
@@ -59,7 +71,7 @@ class Release:
     @property
     def private(self) -> bool:
         """Whether this carries a guarantee: False for repeatable noise and for none."""
-        return self.noisy.private
+        return all(part.noisy.private for part in self.parts)
 
     @property
     def outputs(self) -> int:
@@ -74,12 +86,17 @@ class Release:
         ``return_std`` adds the standard deviation of f, the DP noise included; ``return_cov`` the
         covariance, (P, P) or (P, P, D).
         """
+        return self.latent(X, return_std, return_cov)
+
+    def latent(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return the posterior of f at X: its mean and, if asked for, its spread."""
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true; ask for one")
         points = self.check_points(X)
-        s = self.noisy.s.reshape(len(self.sketch.matrix), self.outputs)
         decoders = self._decoders()
-        mean = self._stack([d.mean(points, s[:, c]) for c, d in enumerate(decoders)])
+        mean = self._stack([d.mean(points, self._s(c)) for c, d in enumerate(decoders)])
         if return_std:
             return mean, self._stack([_std(d, points) for d in decoders])
         if return_cov:
@@ -102,7 +119,7 @@ class Release:
         """Draw functions from the posterior at X: (P, n_samples) or (P, D, n_samples)."""
         points = self.check_points(X)
         rng = np.random.default_rng(random_state)
-        mean = np.asarray(self.predict(points)).reshape(len(points), -1)
+        mean = np.asarray(self.latent(points)).reshape(len(points), -1)
         draws = []
         for c, decoder in enumerate(self._decoders()):
             value, vector = np.linalg.eigh(decoder.covariance(points))
@@ -132,8 +149,10 @@ class Release:
         refused.  ``check=False`` skips the second part, for those who want the report of
         ``verify`` instead of an error.
         """
+        from cloakgp.outcomes import release_of
+
         manifest, arrays = read_archive(path)
-        release = cls(**from_archive(manifest, arrays))
+        release = release_of(**from_archive(manifest, arrays))
         if check:
             failed = [c for c in release.verify().checks if not c.passed and c.name != "privacy"]
             if failed:
@@ -164,30 +183,49 @@ class Release:
         points = self.blueprint.points if X is None else self.check_points(X)
         names = self.blueprint.feature_names or tuple(f"x{i}" for i in range(points.shape[1]))
         frame = pd.DataFrame(points, columns=list(names))
+        for name, values in self.columns_at(points).items():
+            if name in frame:
+                raise ValueError(
+                    f"two columns of the table would be called {name!r}; rename the inputs or "
+                    "outputs of the release"
+                )
+            frame[name] = values
+        return frame
+
+    def columns_at(self, points: Array) -> dict[str, Any]:
+        """Return what a table of predictions has beside the inputs, column by column."""
         mean = np.asarray(self.predict(points)).reshape(len(points), -1)
         parts = self.uncertainty(points)
         total = np.hypot(parts.latent, parts.dp).reshape(mean.shape)
         dp = parts.dp.reshape(mean.shape)
+        columns: dict[str, Any] = {}
         targets = self.target_names or tuple(f"y{i}" for i in range(mean.shape[1]))
         for c, target in enumerate(targets):
-            columns = {"": mean[:, c], "_std": total[:, c], "_noise_std": dp[:, c]}
-            for ending, values in columns.items():
-                if f"{target}{ending}" in frame:
+            found = {"": mean[:, c], "_std": total[:, c], "_noise_std": dp[:, c]}
+            for ending, values in found.items():
+                if f"{target}{ending}" in columns:
                     raise ValueError(
                         f"two columns of the table would be called {target + ending!r}; rename the "
                         "inputs or outputs of the release"
                     )
-                frame[f"{target}{ending}"] = values
-        return frame
+                columns[f"{target}{ending}"] = values
+        return columns
 
     def _decoders(self) -> list[Decoder]:
         if "decoders" not in self.__dict__:
-            T, std = self.sketch.rounded, self.noisy.noise_std
-            decoders = [self.blueprint.decoder(T, c) for c in range(self.outputs)]
-            # The noise that was really added counts, should it be more than was needed.
-            self.__dict__["decoders"] = [replace(d, noise_std=std) for d in decoders]
+            self.__dict__["decoders"] = self._find_decoders()
         found: list[Decoder] = self.__dict__["decoders"]
         return found
+
+    def _find_decoders(self) -> list[Decoder]:
+        T, std = self.sketch.rounded, self.noisy.noise_std
+        decoders = [self.blueprint.decoder(T, c) for c in range(self.outputs)]
+        # The noise that was really added counts, should it be more than was needed.
+        return [replace(d, noise_std=std) for d in decoders]
+
+    def _s(self, column: int) -> Array:
+        """Return the published values of one output column that its decoder takes."""
+        return self.noisy.s.reshape(len(self.sketch.matrix), self.outputs)[:, column]
 
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.noisy.values.ndim == 1 else np.stack(columns, axis=-1)
@@ -198,7 +236,7 @@ class Release:
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
         return (
-            f"Release({self.blueprint.people} people, {self.noisy.values.size} values, "
+            f"Release({self.blueprint.people} people, {self.published_values} values, "
             f"epsilon={self.epsilon:g}, delta={self.delta:g}, {kind})"
         )
 

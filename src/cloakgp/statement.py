@@ -68,12 +68,18 @@ def escape(text: object) -> str:
 
 def names_of(release: Release) -> tuple[list[str], list[str]]:
     """Return the names of the inputs and of the outputs, invented where there are none."""
-    columns, targets = release.blueprint.model.X.shape[1], release.outputs
+    columns = release.blueprint.model.X.shape[1]
+    targets = release.outputs if release.blueprint.task == "regression" else 1
     inputs, outputs = release.blueprint.feature_names or (), release.target_names or ()
     return (
         [*inputs] if len(inputs) == columns else [f"x{i}" for i in range(columns)],
-        [*outputs] if len(outputs) == targets else [f"y{i}" for i in range(targets)],
+        [*outputs] if len(outputs) == targets else _invented(release.blueprint.task, targets),
     )
+
+
+def _invented(task: str, targets: int) -> list[str]:
+    names = {"classification": ["label"], "counts": ["count"]}
+    return names.get(task, [f"y{i}" for i in range(targets)])
 
 
 def people_in(blueprint: Blueprint) -> int:
@@ -104,7 +110,7 @@ def _listed(names: list[str]) -> str:
 
 def _published(release: Release) -> str:
     outputs = names_of(release)[1]
-    count, people = release.noisy.values.size, people_in(release.blueprint)
+    count, people = release.published_values, people_in(release.blueprint)
     noise = "each with random noise added" if release.private else "made for a trial"
     return (
         "## What was published\n\n"
@@ -123,16 +129,25 @@ def _protected(release: Release) -> str:
         whose += f", in all rows of that person together (up to {most})"
     elif len(outputs) > 1:
         whose += " together"
-    limits = "; ".join(
-        f"**{escape(name)}** from {lo:g} to {hi:g}"
-        for name, lo, hi in zip(outputs, b.lo, b.hi, strict=True)
-    )
+    if b.task == "classification":
+        limits = (
+            "The possible labels are public and were set beforehand: "
+            f"{', '.join(escape(label) for label in b.classes or ())}."
+        )
+    else:
+        ranges = "; ".join(
+            f"**{escape(name)}** from {lo:g} to {hi:g}"
+            for name, lo, hi in zip(outputs, b.lo, b.hi, strict=True)
+        )
+        limits = (
+            f"Values count within public bounds that were set beforehand ({ranges}); what lies "
+            "outside counts as the nearest bound."
+        )
     return (
         "## What is protected\n\n"
         f"{whose}. Compare the release with one in which a single person's value was replaced by "
         "any other: the two can hardly be told apart, even by somebody who knows the values of "
-        f"everybody else. Values count within public bounds that were set beforehand ({limits}); "
-        "what lies outside counts as the nearest bound."
+        f"everybody else. {limits}"
     )
 
 
@@ -144,6 +159,8 @@ def _not_protected(release: Release) -> str:
         f"- The inputs ({_listed(inputs)}): they are public and stored in the release as they are.",
         "- Who is in the data, and how many people there are.",
     ]
+    if release.blueprint.task == "counts":
+        lines.append("- Exposures: how long or how large each row was watched.")
     if release.blueprint.groups is not None:
         lines.append("- Which rows belong to the same person.")
     lines.append(
@@ -156,7 +173,9 @@ def _not_protected(release: Release) -> str:
 
 
 def _meaning(release: Release) -> str:
-    epsilon, delta, sigma = release.epsilon, release.delta, release.noisy.sigma
+    epsilon, delta = release.epsilon, release.delta
+    # Parts of a budget have √k times the noise, and together tell as much as one without that.
+    sigma = release.noisy.sigma / math.sqrt(release.noisy.parts)
     factor = f"{_up(math.exp(epsilon), 3):g}"
     beyond = f"{min(_up(odds_exceed(sigma, epsilon), 2), 1.0):g}"
     guess = min(_up(100.0 * best_guess(sigma), 3), 100.0)
@@ -184,10 +203,11 @@ def _noise(release: Release) -> str:
         drawn = "The noise came from a repeatable source, so that it can be taken off again."
     else:
         unit = "1" if noisy.sensitivity == 1.0 else f"{noisy.sensitivity:.4g}"
+        steps = f" of each of the {noisy.parts} steps" if noisy.parts > 1 else ""
         drawn = (
             f"To each number was added discrete Gaussian noise with standard deviation "
             f"{noisy.noise_std:.4g}, drawn once by the OpenDP library in exact integer arithmetic. "
-            f"One person can move all the numbers together by at most {unit} "
+            f"One person can move all the numbers{steps} together by at most {unit} "
             f"(calibration: {escape(noisy.calibration)})."
         )
     return (

@@ -46,6 +46,7 @@ class Columns:
 
     inputs: pd.DataFrame
     groups: NDArray[Any] | None = None
+    exposure: Array | None = None
     outputs: pd.DataFrame | None = None
 
 
@@ -64,23 +65,32 @@ def read_columns(
     groups: str | None = None,
     outputs: Sequence[str] = (),
     present: Sequence[str] = (),
+    exposure: str | None = None,
+    labels: bool = False,
 ) -> Columns:
     """Read columns of a CSV or Parquet file.
 
-    ``outputs`` are private and opened only when given.  ``present`` are names that the header must
-    have although their columns stay closed.
+    ``outputs`` are private and opened only when given, as numbers or, with ``labels``, as texts.
+    ``present`` are names that the header must have although their columns stay closed.
     """
-    public = [*inputs] if groups is None else [*dict.fromkeys([*inputs, groups])]
+    named = [name for name in (groups, exposure) if name is not None]
+    public = [*dict.fromkeys([*inputs, *named])]
     read = _Parquet if path.suffix.lower() in PARQUET_ENDINGS else _Csv
     table = read(_regular(path))
     _check_names(path, table.names, [*public, *outputs, *present])
     table.load([*public, *outputs])
     frame = pd.DataFrame({name: _public(path, name, table.numbers(name)) for name in inputs})
-    labels = None if groups is None else _labels(path, groups, table.text(groups))
+    owners = None if groups is None else _labels(path, groups, table.text(groups))
+    watched = None if exposure is None else _public(path, exposure, table.numbers(exposure))
     if not outputs:
-        return Columns(frame, labels)
-    private = {name: _private(name, table.numbers(name)) for name in outputs}
-    return Columns(frame, labels, pd.DataFrame(private))
+        return Columns(frame, owners, watched)
+    if labels:
+        private: dict[str, Any] = {
+            name: _private_labels(name, table.text(name)) for name in outputs
+        }
+    else:
+        private = {name: _private(name, table.numbers(name)) for name in outputs}
+    return Columns(frame, owners, watched, pd.DataFrame(private))
 
 
 def read_points(spec: str, names: Sequence[str]) -> pd.DataFrame:
@@ -352,6 +362,17 @@ def _private(name: str, column: _Numbers) -> Array:
             "bounds, say), by a rule that you could publish, and run this again"
         )
     return column.values
+
+
+def _private_labels(name: str, column: list[str | None]) -> NDArray[Any]:
+    if any(label is None for label in column):
+        raise CommandError(
+            f"the private column {printable(name)!r} has missing labels. Which rows these are is "
+            "private too, so they are neither dropped nor filled in silently: put a label in their "
+            "place (one of its own, say, named in --classes), by a rule that you could publish, "
+            "and run this again"
+        )
+    return np.array(column, dtype=object)
 
 
 def _grid(spec: str, names: Sequence[str]) -> pd.DataFrame:

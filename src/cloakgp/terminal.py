@@ -207,6 +207,8 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     )
     frame = plan.to_frame()
     names = settings.output if len(settings.output) == len(b.lo) else range(len(b.lo))
+    if b.task != "regression":
+        names = ()
     titles = {
         "noise_std": "noise for privacy (std)",
         "total_std": "together",
@@ -259,7 +261,7 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
     written = [name for name in OUTPUTS if (folder / name).exists()]
     _say(
         console,
-        f"Released {release.noisy.values.size} noisy numbers about {listed(outputs)} of {people} "
+        f"Released {release.published_values} noisy numbers about {listed(outputs)} of {people} "
         f"people by {listed(inputs)}.\n"
         f"Guarantee: differentially private with epsilon = {release.epsilon:g} and delta = "
         f"{release.delta:g}, for replacing one person's private values.\n"
@@ -280,7 +282,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     console.print()
     if report.ok:
         text = (
-            f"The guarantee holds: {release.noisy.values.size} numbers tell about the outputs of "
+            f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
             f"any one of {people_in(release.blueprint)} people no more than epsilon = "
             f"{release.epsilon:g} and delta = {release.delta:g} allow. That the noise was drawn "
             "afresh has to be believed; everything else was worked out again."
@@ -303,7 +305,8 @@ def table(frame: pd.DataFrame, title: str | None = None) -> Table:
     """Return a table to print, shortened if it is very long."""
     grid = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
     for name in frame.columns:
-        grid.add_column(Text(printable(name)), justify="right", header_style="dim")
+        header = Text(printable(name), overflow="fold")
+        grid.add_column(header, justify="right", header_style="dim")
     for row in frame.head(MANY).itertuples(index=False):
         grid.add_row(*(Text(_cell(value)) for value in row))
     if len(frame) > MANY:

@@ -17,6 +17,7 @@ from cloakgp.privacy import gaussian_sigma, squared_sensitivity
 from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
 
 if TYPE_CHECKING:
+    from cloakgp.parts import Part
     from cloakgp.release import Release
 
 
@@ -55,17 +56,25 @@ def verify(release: Release) -> VerificationReport:
 
 
 def _contents(release: Release) -> Check:
-    b, noisy, matrix = release.blueprint, release.noisy, release.sketch.matrix
+    b = release.blueprint
     (N, L), D = b.model.X.shape, len(b.lo)
     problems = []
-    if matrix.ndim != 2 or matrix.shape[1] != N:
-        problems.append(f"the sketch has shape {matrix.shape} for {N} people")
-    shapes = {(len(matrix), D)} | ({(len(matrix),)} if D == 1 else set())
-    if noisy.values.dtype != np.int64 or noisy.values.shape not in shapes:
-        problems.append(
-            f"{noisy.values.dtype} values of shape {noisy.values.shape} for a sketch of "
-            f"{len(matrix)} rows and {D} output(s)"
-        )
+    for sketch, noisy in release.parts:
+        matrix = sketch.matrix
+        if matrix.ndim != 2 or matrix.shape[1] != N:
+            problems.append(f"the sketch has shape {matrix.shape} for {N} people")
+        shapes = {(len(matrix), D)} | ({(len(matrix),)} if D == 1 else set())
+        if noisy.values.dtype != np.int64 or noisy.values.shape not in shapes:
+            problems.append(
+                f"{noisy.values.dtype} values of shape {noisy.values.shape} for a sketch of "
+                f"{len(matrix)} rows and {D} output(s)"
+            )
+    if b.task == "classification":
+        columns = {2: 1}.get(len(b.classes or ()), len(b.classes or ()))
+        if columns != D or np.any(b.lo != 0.0) or np.any(b.hi != 1.0):
+            problems.append(f"{D} column(s) of indicators for classes {b.classes!r}")
+    elif b.classes is not None or (b.task == "counts" and (D != 1 or b.lo[0] != 0.0)):
+        problems.append(f"classes or bounds do not fit a release of {b.task}")
     if not (b.hi.shape == b.prior_mean.shape == b.unit.shape == (D,) and np.all(b.hi > b.lo)):
         problems.append("bounds and prior mean do not fit together")
     if not (np.all(np.isfinite(b.unit)) and np.all(b.unit > 0)):
@@ -78,24 +87,30 @@ def _contents(release: Release) -> Check:
         problems.append("groups do not name an owner for each person's row")
     if b.feature_names is not None and len(b.feature_names) != L:
         problems.append(f"{len(b.feature_names)} names for {L} inputs")
-    if release.target_names is not None and len(release.target_names) != D:
-        problems.append(f"{len(release.target_names)} names for {D} outputs")
+    targets = D if b.task == "regression" else 1
+    if release.target_names is not None and len(release.target_names) != targets:
+        problems.append(f"{len(release.target_names)} names for {targets} outputs")
     if release.version.split(".")[0] != __version__.split(".")[0]:
         problems.append(f"written by version {release.version}, this is {__version__}")
     return Check("contents", not problems, "; ".join(problems) or "all parts fit together")
 
 
 def _sensitivity(release: Release) -> Check:
-    sketch = release.sketch
-    try:
-        squared = squared_sensitivity(sketch, release.blueprint.groups)
-    except ValueError as error:
-        return Check("sensitivity", False, str(error))
-    length = math.sqrt(squared) / 2**sketch.bits
-    detail = f"one person can move the sketch by at most {length:.9f}"
-    if squared > 1 << (2 * sketch.bits):
-        return Check("sensitivity", False, f"{detail}, more than 1: too far for its noise")
-    return Check("sensitivity", True, detail)
+    b = release.blueprint
+    longest = 0.0
+    for sketch, _ in release.parts:
+        try:
+            squared = squared_sensitivity(sketch, b.groups, joint=b.joint)
+        except ValueError as error:
+            return Check("sensitivity", False, str(error))
+        longest = max(longest, math.sqrt(squared) / 2**sketch.bits)
+        if squared > 1 << (2 * sketch.bits):
+            break
+    else:
+        detail = f"one person can move the sketch by at most {longest:.9f}"
+        return Check("sensitivity", True, detail)
+    detail = f"one person can move the sketch by {longest:.9f}, more than 1: too far for its noise"
+    return Check("sensitivity", False, detail)
 
 
 def _noise(release: Release) -> Check:
@@ -107,8 +122,11 @@ def _noise(release: Release) -> Check:
     except ValueError as error:
         return Check("noise", False, str(error))
     needed = one * math.sqrt(noisy.parts)
+    if len(release.parts) > noisy.parts:
+        detail = f"{len(release.parts)} parts share a budget meant for {noisy.parts}"
+        return Check("noise", False, detail)
     # The calibration's hair of 1e-9 covers the last digits of another machine's arithmetic.
-    passed = noisy.sigma >= needed * (1.0 - 1e-12)
+    passed = all(part.noisy.sigma >= needed * (1.0 - 1e-12) for part in release.parts)
     return Check(
         "noise",
         passed,
@@ -119,18 +137,23 @@ def _noise(release: Release) -> Check:
 
 
 def _outputs(release: Release) -> Check:
-    D = len(release.blueprint.lo)
+    b = release.blueprint
     return Check(
         "outputs",
-        release.noisy.sensitivity == math.sqrt(D),
-        f"{D} output column(s) need a noise factor of {math.sqrt(D):.9g}, "
+        all(part.noisy.sensitivity == b.sensitivity for part in release.parts),
+        f"{len(b.lo)} output column(s) need a noise factor of {b.sensitivity:.9g}, "
         f"{release.noisy.sensitivity:.9g} was used",
     )
 
 
 def _grid(release: Release) -> Check:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
-    sketch, noisy = release.sketch, release.noisy
+    checks = [_grid_of(part) for part in release.parts]
+    return next((check for check in checks if not check.passed), checks[0])
+
+
+def _grid_of(part: Part) -> Check:
+    sketch, noisy = part
     if not 0 < noisy.bits <= 62:
         return Check("grid", False, f"a grid of {noisy.bits} bits is impossible")
     scale = math.ldexp(noisy.noise_std, noisy.bits)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
@@ -22,12 +24,16 @@ class ExactModel(LinearModel):
                 f"{MOST_PEOPLE}); give a number of inducing inputs, for instance inducing=50"
             )
         self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
-        K = evaluate(kernel, X)
-        self._chol, self.jitter = jittered_cholesky(
-            K + np.diag(np.broadcast_to(noise_variance, (len(X),)))
-        )
-        self.diagonal = np.broadcast_to(noise_variance, (len(X),)) + self.jitter
-        self._K = K
+        self._K = evaluate(kernel, X)
+        noise = np.broadcast_to(noise_variance, (len(X),))
+        self._chol, self.jitter = jittered_cholesky(self._K + np.diag(noise))
+        self.diagonal = noise + self.jitter
+
+    def with_noise(self, noise_variance: Array) -> ExactModel:
+        other = copy(self)
+        other.noise_variance, other.diagonal = noise_variance, noise_variance + self.jitter
+        other.__dict__.pop("_chol", None)  # made when it is needed
+        return other
 
     @property
     def factor(self) -> Array:  # type: ignore[override]
@@ -43,6 +49,8 @@ class ExactModel(LinearModel):
         return evaluate(self.kernel, points, self.X)
 
     def workload(self, points: Array) -> Array:
+        if not hasattr(self, "_chol"):
+            self._chol = jittered_cholesky(self._K + np.diag(self.diagonal))[0]
         solved: Array = cho_solve((self._chol, True), self.cross(points).T)
         return solved.T
 

@@ -5,8 +5,10 @@ one Newton step from a public f₀ is ordinary regression on pseudo-outputs: wit
 
     f_new = (K⁻¹ + W)⁻¹ (W f₀ + t − mean(f₀)) = K (K + W⁻¹)⁻¹ ỹ,    ỹ = f₀ + W⁻¹ (t − mean(f₀)),
 
-which is linear in t, never inverts K, and fits every model of this folder.  Public maths: f₀ is
-public, and t comes in only through a sketch.
+which is linear in t, never inverts K, and fits every model of this folder.  Counts above a cap
+count as the cap, which changes their mean and variance; then the noise of ỹ is var(t)/mean'² (for a
+canonical link var(t) = mean' = W), and nothing else.  Public maths: f₀ is public, and t comes in
+only through a sketch.
 """
 
 from __future__ import annotations
@@ -16,23 +18,28 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, gammainc, gammaincc, ndtr
 
 Array = NDArray[np.float64]
 
-#: Weights are kept above this share of the largest: a person whose outcome is certain under f₀ has
-#: W = 0 and an infinite pseudo-noise.
+#: Slopes and variances are kept above this share of the largest: a person whose outcome is certain
+#: under f₀ has none, and an infinite pseudo-noise.
 SMALLEST_WEIGHT = 1e-10
+#: Log rates beyond these are as good as never, or always.
+LARGEST_LOG = 300.0
 
 
 class Likelihood(Protocol):
-    """A likelihood with canonical link: E[t | f] = mean(f), var[t | f] = mean'(f)."""
+    """What is known of an output t given f: its mean, how that follows f, and its variance."""
 
     def mean(self, f: Array) -> Array:
         """Return E[t | f]."""
 
-    def weight(self, f: Array) -> Array:
-        """Return W = −∂² log p(t | f)/∂f² = mean'(f)."""
+    def slope(self, f: Array) -> Array:
+        """Return the derivative of the mean."""
+
+    def variance(self, f: Array) -> Array:
+        """Return var[t | f]."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +49,45 @@ class Bernoulli:
     def mean(self, f: Array) -> Array:
         return expit(f)
 
-    def weight(self, f: Array) -> Array:
+    def slope(self, f: Array) -> Array:
         return expit(f) * expit(-f)
+
+    def variance(self, f: Array) -> Array:
+        return self.slope(f)
 
 
 @dataclass(frozen=True)
 class Poisson:
-    """Counts through the logarithm; the expected count is exposure · e^f."""
+    """Counts through the logarithm: t is a Poisson count of mean exposure · e^f, or the cap."""
 
     exposure: Array  # (N,)
+    cap: int | None = None
 
     def mean(self, f: Array) -> Array:
-        return self.exposure * np.exp(f)
+        rate, c = self._rate(f), self.cap
+        return rate if c is None else rate * _at_most(c - 2, rate) + c * gammainc(c, rate)
 
-    def weight(self, f: Array) -> Array:
-        return self.mean(f)
+    def slope(self, f: Array) -> Array:
+        rate = self._rate(f)
+        # d/dλ E g(t) = E[g(t + 1) − g(t)], and min(t, c) grows by one while t < c.
+        return rate if self.cap is None else rate * _at_most(self.cap - 1, rate)
+
+    def variance(self, f: Array) -> Array:
+        rate, c = self._rate(f), self.cap
+        if c is None:
+            return rate
+        low, lower = _at_most(c - 2, rate), _at_most(c - 3, rate)
+        # The second moment about the cap: both differences are zero for those at the cap.
+        square = rate**2 * lower + (1.0 - 2.0 * c) * rate * low + c**2 * _at_most(c - 1, rate)
+        return np.maximum(square - (c - self.mean(f)) ** 2, 0.0)
+
+    def _rate(self, f: Array) -> Array:
+        return self.exposure * np.exp(np.clip(f, -LARGEST_LOG, LARGEST_LOG))
+
+
+def _at_most(n: int, rate: Array) -> Array:
+    """Return the probability that a Poisson count is at most n."""
+    return gammaincc(n + 1, rate) if n >= 0 else np.zeros_like(rate)
 
 
 @dataclass(frozen=True)
@@ -70,6 +101,37 @@ class PseudoOutputs:
 
 def linearise(likelihood: Likelihood, f0: Array) -> PseudoOutputs:
     """Return the pseudo-outputs of a Newton step from ``f0``."""
-    W = likelihood.weight(f0)
-    W = np.maximum(W, SMALLEST_WEIGHT * float(W.max(initial=1.0)))
-    return PseudoOutputs(offset=f0 - likelihood.mean(f0) / W, slope=1.0 / W, noise=1.0 / W)
+    growth, variance = _kept(likelihood.slope(f0)), _kept(likelihood.variance(f0))
+    return PseudoOutputs(
+        offset=f0 - likelihood.mean(f0) / growth,
+        slope=1.0 / growth,
+        noise=variance / growth**2,
+    )
+
+
+def _kept(values: Array) -> Array:
+    return np.maximum(values, SMALLEST_WEIGHT * max(float(values.max(initial=0.0)), 1e-100))
+
+
+def expected_logistic(mean: Array, variance: Array) -> Array:
+    """Return E[1/(1 + e^−f)] for f ~ N(mean, variance), to 1e-12.
+
+    The trapezoidal rule converges geometrically for functions analytic near the real line.  The
+    logistic has poles at ±iπ, which in units of the standard deviation come close if that is large;
+    then the mean is written over the logistic density instead, E = ∫ logistic'(x) Φ((m − x)/s) dx.
+    """
+    mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
+    std = np.sqrt(np.maximum(variance, 0.0))
+    result = np.empty(mean.shape)
+    narrow = std <= 1.0
+    z = np.arange(-9.0, 9.0 + _STEP, _STEP)
+    density = _STEP * np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    result[narrow] = expit(mean[narrow, None] + std[narrow, None] * z) @ density
+    x = np.arange(-40.0, 40.0 + _STEP, _STEP)
+    below = ndtr((mean[~narrow, None] - x) / std[~narrow, None])
+    result[~narrow] = below @ (_STEP * expit(x) * expit(-x))
+    return np.clip(result, 0.0, 1.0)
+
+
+#: Step of the trapezoidal rule: its error is below e^−2π·3/step.
+_STEP = 0.5

@@ -39,6 +39,10 @@ class LinearModel(ABC):
     def workload(self, points: Array) -> Array:
         """Return C (P, N): the non-private prediction is m + C (y − m)."""
 
+    @abstractmethod
+    def with_noise(self, noise_variance: Array) -> LinearModel:
+        """Return the same model with another variance of outputs around f for each person."""
+
     def prior_variance(self, points: Array) -> Array:
         """Return var f(points) before anything is known, (P,)."""
         return np.asarray(self.kernel.diag(points), dtype=np.float64)

@@ -7,6 +7,7 @@ Inputs far from the inducing ones lose influence, which is what tames outliers.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Literal
 
 import numpy as np
@@ -45,21 +46,31 @@ class SparseModel(LinearModel):
                 "a kernel with a WhiteKernel part cannot be combined with inducing inputs; put the "
                 "noise into noise_variance instead"
             )
-        self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
+        self.kernel, self.X = kernel, X
         self.inducing, self.approximation = inducing, approximation
         self._root, self.jitter = jittered_cholesky(evaluate(kernel, inducing))
         self.factor = self.features(X)  # F: Q_NN = F Fᵀ
-        self.diagonal = np.array(np.broadcast_to(noise_variance, (len(X),)), dtype=np.float64)
+        self._lost = np.zeros(len(X))
         if approximation == "fitc":
             lost = self.prior_variance(X) - np.einsum("nm,nm->n", self.factor, self.factor)
-            self.diagonal += np.maximum(lost, 0.0)
-        least = SMALLEST_NOISE * float(np.mean(self.prior_variance(X)))
+            self._lost = np.maximum(lost, 0.0)
+        self._set_noise(noise_variance)
+
+    def with_noise(self, noise_variance: Array) -> SparseModel:
+        other = copy(self)
+        other._set_noise(noise_variance)
+        return other
+
+    def _set_noise(self, noise_variance: float | Array) -> None:
+        self.noise_variance = noise_variance
+        self.diagonal = noise_variance + self._lost
+        least = SMALLEST_NOISE * float(np.mean(self.prior_variance(self.X)))
         if np.any(self.diagonal < least):  # the formulas divide by it
             self.diagonal = np.maximum(self.diagonal, least)
             self.jitter = max(self.jitter, least)
         # B = I + Fᵀ D⁻¹ F,   C = F_* B⁻¹ Fᵀ D⁻¹
         scaled = self.factor / self.diagonal[:, None]
-        self._B = cho_factor(np.eye(len(inducing)) + self.factor.T @ scaled, lower=True)
+        self._B = cho_factor(np.eye(scaled.shape[1]) + self.factor.T @ scaled, lower=True)
         self._scaled = scaled
 
     def features(self, points: Array) -> Array:

@@ -5,18 +5,40 @@ of ``gp`` or ``design``: whoever checks the guarantee needs to read these files 
 alone.
 """
 
+from cloakgp.privacy.accounting import (
+    Spend,
+    Split,
+    recommend_split,
+    split_budget,
+    total_delta,
+    total_guarantee,
+)
 from cloakgp.privacy.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
+from cloakgp.privacy.selection import Selection, choose
 from cloakgp.privacy.sensitivity import Sketch, quantise, squared_sensitivity
-from cloakgp.privacy.sketch import NoisySketch, release, release_labels
+from cloakgp.privacy.sketch import NoisySketch, release, release_counts, release_labels
+from cloakgp.privacy.utility import Fold, select, utility_sensitivity
 
 __all__ = [
+    "Fold",
     "NoisySketch",
+    "Selection",
     "Sketch",
+    "Spend",
+    "Split",
+    "choose",
     "gaussian_epsilon",
     "gaussian_sigma",
     "privacy_profile",
     "quantise",
+    "recommend_split",
     "release",
+    "release_counts",
     "release_labels",
+    "select",
+    "split_budget",
     "squared_sensitivity",
+    "total_delta",
+    "total_guarantee",
+    "utility_sensitivity",
 ]

@@ -125,6 +125,43 @@ def release_labels(
     return _publish(sketch, blocks, 1 if two else count, value_bits, noise, flat=two)
 
 
+def release_counts(
+    sketch: Sketch,
+    counts: ArrayLike,
+    cap: float,
+    *,
+    epsilon: float,
+    delta: float,
+    calibration: Calibration = "analytic",
+    groups: ArrayLike | None = None,
+    parts: int = 1,
+    rehearsal: NoiseSource | None = None,
+) -> NoisySketch:
+    """Publish T u plus noise for u = ``counts``/``cap``; counts above the public cap count as it.
+
+    Counts are whole numbers from 0.  Everything else is as in ``release``.
+    """
+    people = sketch.matrix.shape[1]
+    values = _checked_outputs(counts, (0.0, cap), people)[0]
+    if values.shape[1] != 1:
+        raise ValueError(f"counts must be one column, got an array of shape {values.shape}")
+    for begin in range(0, people, BLOCK):
+        block = values[begin : begin + BLOCK]
+        if np.any(block < 0) or np.any(block != np.floor(block)):
+            raise ValueError("y holds negative or fractional counts; counts are whole numbers >= 0")
+    return release(
+        sketch,
+        values[:, 0],
+        (0.0, cap),
+        epsilon=epsilon,
+        delta=delta,
+        calibration=calibration,
+        groups=groups,
+        parts=parts,
+        rehearsal=rehearsal,
+    )
+
+
 @dataclass(frozen=True)
 class _Noise:
     """How much noise a release gets, and where from."""
@@ -305,14 +342,14 @@ def _checked_labels(
     names = np.asarray(classes)
     if names.ndim != 1 or len(names) < 2 or len(set(names.tolist())) != len(names):
         raise ValueError(f"classes must name two or more different labels, got {classes!r}")
-    if np.shape(labels) != (people,):
+    if np.shape(labels) not in ((people,), (people, 1)):
         raise ValueError(
             f"y must have one label for each of the {people} people of the sketch, got an array "
             f"of shape {np.shape(labels)}"
         )
     codes = np.full(people, -1, dtype=np.intp)
     try:
-        given = np.asarray(labels)
+        given = np.asarray(labels).reshape(people)
         for code, name in enumerate(names.tolist()):
             codes[np.asarray(given == name, dtype=bool)] = code
     except Exception:
@@ -323,6 +360,20 @@ def _checked_labels(
             "possible label in classes, or decide in public what to do with the others"
         )
     return codes, len(names)
+
+
+def found_classes(labels: ArrayLike) -> tuple[Any, ...]:
+    """Return the different labels in order, for those who declare them to be public."""
+    try:
+        given = np.asarray(labels)
+        if given.dtype.kind != "f" or np.array_equal(given, np.floor(given)):
+            return tuple(np.unique(given).tolist())
+    except Exception:
+        pass  # raise below, outside, so that no context carries labels
+    raise ValueError(
+        "Unknown label type: the labels in y are fractions, or of kinds that cannot be put in "
+        "order; name the classes"
+    )
 
 
 def _as_floats(y: Any) -> NDArray[np.float64] | None:

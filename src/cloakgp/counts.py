@@ -1,0 +1,211 @@
+"""``PrivateGPCountRegressor``: rates from private counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+
+from cloakgp.estimator import Array, PrivateGP, as_float, default_kernel, one_column, target_names
+from cloakgp.frames import column_names
+from cloakgp.gp.kernels import check_rows
+from cloakgp.gp.laplace import Poisson
+from cloakgp.gp.sparse import Approximation
+from cloakgp.newton import draw_plan, release_steps
+from cloakgp.outcomes import CountRelease
+from cloakgp.plan import Blueprint, Plan
+from cloakgp.privacy import NoisySketch, release_counts
+
+#: Standard deviation of the log rate before anything is known, if no kernel is given.
+PRIOR_STD = 1.0
+#: Caps and exposures beyond this, or below one over it, cannot be computed with.
+LARGEST = 1e9
+
+
+class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
+    """Poisson rates with differentially private training counts.
+
+    Inputs X and exposures are public, counts y are private: y ~ Poisson(exposure · e^f).  ``fit``
+    spends (ε, δ) once; predicting never spends.
+
+    Parameters
+    ----------
+    kernel : scikit-learn kernel, default a constant times RBF
+        Prior covariance of the log rate f.  Used as it is.
+    cap : number
+        The largest count that is told apart, a public fact.  Required: a cap taken from the data
+        would leak.  Counts above it count as the cap, which the model allows for; a cap that many
+        exceed loses what they would tell, and one that nobody comes near costs noise.
+    epsilon, delta : float
+        The guarantee.  ``epsilon=inf`` adds no noise and is not private.
+    prior_mean : float, default the logarithm of a quarter of the cap for the mean exposure
+        Mean of the log rate before anything is known.
+    iterations, target
+        As in ``PrivateGPClassifier``.
+    inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
+        As in ``PrivateGPRegressor``.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        cap: float | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        prior_mean: float | None = None,
+        iterations: int = 1,
+        inducing: Any = None,
+        approximation: Approximation = "dtc",
+        design: str = "bayes",
+        target: Literal["auto", "points", "latents"] = "auto",
+        decode: str = "bayes",
+        calibration: str = "analytic",
+        rank: int | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.cap = cap
+        self.epsilon = epsilon
+        self.delta = delta
+        self.prior_mean = prior_mean
+        self.iterations = iterations
+        self.inducing = inducing
+        self.approximation = approximation
+        self.design = design
+        self.target = target
+        self.decode = decode
+        self.calibration = calibration
+        self.rank = rank
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        exposure: ArrayLike | None = None,
+    ) -> Plan:
+        """Work out what a fit would publish and how accurate it would be.  Reads no y.
+
+        ``exposure`` is public: how long or how large each row was watched, by default 1.
+        """
+        facts = self._facts(check_rows(X), exposure, at, groups, column_names(X))
+        return draw_plan(facts, self.target)
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once."""
+        rows = self._rows(X)
+        one_column(y, len(rows))
+        facts = self._facts(rows, exposure, at, groups, column_names(X))
+        plan = draw_plan(facts, self.target)
+        rehearsal = self._ready_to_spend(plan)
+
+        def publish(step: Plan) -> NoisySketch:
+            return release_counts(
+                step.sketch,
+                y,
+                float(facts.hi[0]),
+                epsilon=self.epsilon,
+                delta=self.delta,
+                calibration=facts.calibration,
+                groups=facts.groups,
+                parts=facts.iterations,
+                rehearsal=rehearsal,
+            )
+
+        self.release_ = release_steps(plan, publish, target_names(y))
+        return self
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, exposure: ArrayLike = 1.0
+    ) -> Array | tuple[Array, Array]:
+        """Return the expected count at X for an exposure; for exposure 1 that is the rate."""
+        return self._counts().predict(self._points(X), return_std, exposure=exposure)
+
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.95, exposure: ArrayLike = 1.0
+    ) -> tuple[Array, Array]:
+        """Return the interval that holds the rate at X with probability ``coverage``."""
+        return self._counts().predict_interval(self._points(X), coverage, exposure=exposure)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+    def _counts(self) -> CountRelease:
+        release = self._fitted()
+        assert isinstance(release, CountRelease)
+        return release
+
+    def _facts(
+        self,
+        X: Array,
+        exposure: ArrayLike | None,
+        at: ArrayLike | None,
+        groups: Any,
+        names: tuple[str, ...] | None,
+    ) -> Blueprint:
+        cap = self._cap()
+        watched = _exposure(exposure, len(X))
+        mean = math.log(0.25 * cap / float(watched.mean()))
+        if self.prior_mean is not None:
+            mean = as_float("prior_mean", self.prior_mean)
+            if not abs(mean) <= 30.0:
+                raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
+        facts = self._blueprint(
+            self._model(X, default_kernel(X, PRIOR_STD), 1.0),
+            at,
+            groups,
+            names,
+            lo=np.zeros(1),
+            hi=np.array([cap]),
+            unit=np.ones(1),
+            prior_mean=np.array([mean]),
+            likelihood=Poisson(watched, int(cap)),
+            iterations=self.iterations,
+        )
+        return facts.at_prior_mean()
+
+    def _cap(self) -> float:
+        if self.cap is None:
+            raise ValueError(
+                "cap is missing: give the largest count that is to be told apart, for instance "
+                "cap=20. It must not be taken from the data; say what is possible. Counts above it "
+                "count as the cap."
+            )
+        cap = as_float("cap", self.cap)
+        if not (1.0 <= cap <= LARGEST and cap == int(cap)):
+            raise ValueError(f"cap must be a whole number from 1 to {LARGEST:g}, got {self.cap!r}")
+        return cap
+
+
+def _exposure(exposure: ArrayLike | None, people: int) -> Array:
+    if exposure is None:
+        return np.ones(people)
+    try:
+        watched = np.asarray(exposure, dtype=np.float64)
+        watched = np.broadcast_to(watched, (people,)).copy()
+    except (TypeError, ValueError):
+        watched = np.array([np.nan])
+    if not np.all((watched >= 1.0 / LARGEST) & (watched <= LARGEST)):
+        raise ValueError(
+            f"exposure must be a number > 0 for each of the {people} rows, or one for all; it is "
+            "public, so drop rows without exposure first"
+        )
+    return watched

@@ -1,0 +1,202 @@
+"""Releases of classes and counts: a latent f, and what follows from it for outcomes.
+
+The published sketch tells about labels or counts; f is decoded by Newton steps, each of them the
+decoding of a regression (``decode.Newton``).  Probabilities and rates are integrated over all the
+uncertainty of f, that which privacy adds included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from cloakgp.decode import Decoder, Newton, Uncertainty
+from cloakgp.gp.laplace import expected_logistic
+from cloakgp.release import Release
+
+Array = NDArray[np.float64]
+
+#: Exponents beyond this overflow.
+LARGEST_EXPONENT = 700.0
+#: Standard deviation of the logistic distribution: a label is 1 where f plus such noise is above 0.
+LOGISTIC_STD = np.pi / np.sqrt(3.0)
+
+
+class LatentRelease(Release):
+    """A release whose outputs are not f itself."""
+
+    def latent_at_people(self, column: int) -> Array:
+        """Return the decoded f at the training inputs, where the next iteration starts."""
+        decoder = self._decoders()[column]
+        return decoder.mean(self.blueprint.model.X, self._s(column))
+
+    def _find_decoders(self) -> list[Decoder]:
+        return [self._settled(column) for column in range(self.outputs)]
+
+    def _settled(self, column: int) -> Decoder:
+        b = self.blueprint
+        assert b.likelihood is not None
+        lo, d = float(b.lo[column]), float(b.hi[column] - b.lo[column])
+        f = np.full(len(b.model.X), b.prior_mean[column])
+        base = replace(b.decoder(self._T(), column), noise_std=self.noisy.noise_std)
+        if b.decode == "bayes":
+            return Newton(base, b.likelihood, lo, d).settle(f, self._s(column))
+        # The paper's: one step for each iteration, each from where the one before it ended.
+        for number, part in enumerate(self.parts):
+            last = replace(base, T=part.sketch.rounded)
+            decoder = Newton(last, b.likelihood, lo, d).step(f)
+            if number < len(self.later):
+                f = decoder.mean(b.model.X, self._column(part.noisy.s, column))
+        return decoder
+
+    def _T(self) -> Array:
+        """Return the sketches that are decoded together, one above the other."""
+        used = self.parts if self.blueprint.decode == "bayes" else self.parts[-1:]
+        return np.vstack([part.sketch.rounded for part in used])
+
+    def _s(self, column: int) -> Array:
+        used = self.parts if self.blueprint.decode == "bayes" else self.parts[-1:]
+        return np.concatenate([self._column(part.noisy.s, column) for part in used])
+
+    def _column(self, s: Array, column: int) -> Array:
+        return s.reshape(len(s), -1)[:, column]
+
+    def _moments(self, points: Array) -> tuple[Array, Array]:
+        """Return mean and variance of f, (P, D)."""
+        mean, std = (np.reshape(v, (len(points), -1)) for v in self.latent(points, True))
+        return mean, std**2
+
+
+class LabelRelease(LatentRelease):
+    """A published sketch of class labels: gives probabilities anywhere."""
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The public classes."""
+        return np.array(self.blueprint.classes)
+
+    def predict(self, X: ArrayLike, *_: Any) -> NDArray[Any]:
+        """Return the most probable class at X, (P,)."""
+        return self.classes[np.argmax(self.predict_proba(X), axis=1)]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return the probability of each class at X, (P, K).
+
+        Integrated over the uncertainty of f, the DP noise included: far from people, or with much
+        noise, probabilities go to those of the prior.
+        """
+        points = self.check_points(X)
+        inside = expected_logistic(*self._moments(points))
+        if inside.shape[1] == 1:
+            return np.hstack([1.0 - inside, inside])
+        # One against the rest: the K answers need not add up to one.
+        return inside / inside.sum(axis=1, keepdims=True)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return the mean log-odds at X: (P,) for two classes, else (P, K)."""
+        mean = self._moments(self.check_points(X))[0]
+        return mean[:, 0] if mean.shape[1] == 1 else mean
+
+    def uncertainty(self, X: ArrayLike) -> Uncertainty:
+        """Split the standard deviation of the log-odds at X into its parts."""
+        return _with_observation(super().uncertainty(X), LOGISTIC_STD)
+
+    def probability_band(self, X: ArrayLike, half: float, dp_only: bool = False) -> Array:
+        """Return the probabilities at ``half`` standard deviations of f below and above its mean.
+
+        The result is (2, P, D); with ``dp_only`` only what privacy adds counts.
+        """
+        points = self.check_points(X)
+        parts = super().uncertainty(points)
+        std = parts.dp if dp_only else np.hypot(parts.latent, parts.dp)
+        mean = self._moments(points)[0]
+        reach = half * std.reshape(mean.shape)
+        zero = np.zeros_like(mean)
+        return np.stack([expected_logistic(mean + side * reach, zero) for side in (-1, 1)])
+
+    def columns_at(self, points: Array) -> dict[str, Any]:
+        target = self.target_names[0] if self.target_names else "label"
+        proba = self.predict_proba(points)
+        columns: dict[str, Any] = {target: self.classes[np.argmax(proba, axis=1)]}
+        for name, p in zip(self.classes, proba.T, strict=True):
+            columns[f"{target}_p_{name}"] = p
+        parts = self.uncertainty(points)
+        dp = parts.dp.reshape(len(points), -1)
+        names = ["log_odds"] if dp.shape[1] == 1 else [f"log_odds_{c}" for c in self.classes]
+        mean = self._moments(points)[0]
+        total = np.hypot(parts.latent, parts.dp).reshape(dp.shape)
+        for c, name in enumerate(names):
+            columns[f"{target}_{name}"] = mean[:, c]
+            columns[f"{target}_{name}_std"] = total[:, c]
+            columns[f"{target}_{name}_noise_std"] = dp[:, c]
+        return columns
+
+
+class CountRelease(LatentRelease):
+    """A published sketch of counts: gives rates anywhere."""
+
+    def predict(  # type: ignore[override]
+        self, X: ArrayLike, return_std: bool = False, *, exposure: ArrayLike = 1.0
+    ) -> Array | tuple[Array, Array]:
+        """Return the expected count at X for an exposure, by default the rate; (P,).
+
+        ``return_std`` adds the standard deviation of that rate, the DP noise included.
+        """
+        points = self.check_points(X)
+        mean, variance = (v[:, 0] for v in self._moments(points))
+        rate = np.asarray(exposure) * _exp(mean + 0.5 * variance)
+        if return_std:
+            return rate, rate * np.sqrt(np.expm1(np.minimum(variance, LARGEST_EXPONENT)))
+        return rate
+
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.95, *, exposure: ArrayLike = 1.0
+    ) -> tuple[Array, Array]:
+        """Return the interval that holds the rate at X with probability ``coverage``."""
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        mean, variance = (v[:, 0] for v in self._moments(self.check_points(X)))
+        half = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(variance)
+        size = np.asarray(exposure)
+        return size * _exp(mean - half), size * _exp(mean + half)
+
+    def uncertainty(self, X: ArrayLike) -> Uncertainty:
+        """Split the standard deviation of the log rate at X into its parts.
+
+        The observation part is that of the logarithm of one count for exposure 1, 1/√rate.
+        """
+        parts = super().uncertainty(X)
+        mean = self._moments(self.check_points(X))[0][:, 0]
+        return _with_observation(parts, _exp(-0.5 * mean))
+
+    def columns_at(self, points: Array) -> dict[str, Any]:
+        target = self.target_names[0] if self.target_names else "count"
+        low, high = self.predict_interval(points)
+        parts = self.uncertainty(points)
+        return {
+            f"{target}_rate": self.predict(points),
+            f"{target}_rate_low95": low,
+            f"{target}_rate_high95": high,
+            f"{target}_log_std": np.hypot(parts.latent, parts.dp),
+            f"{target}_log_noise_std": parts.dp,
+        }
+
+
+RELEASES = {"regression": Release, "classification": LabelRelease, "counts": CountRelease}
+
+
+def release_of(**fields: Any) -> Release:
+    """Return the release of a blueprint's task."""
+    return RELEASES[fields["blueprint"].task](**fields)
+
+
+def _with_observation(parts: Uncertainty, std: float | Array) -> Uncertainty:
+    return replace(parts, observation=np.broadcast_to(std, parts.latent.shape).copy())
+
+
+def _exp(x: Array) -> Array:
+    return np.exp(np.minimum(x, LARGEST_EXPONENT))

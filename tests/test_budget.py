@@ -1,0 +1,205 @@
+"""``cloakgp budget``: caps are opened, and one view tells what was spent and what is left."""
+
+import csv
+import json
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from cloakgp import budget
+from cloakgp.privacy import gaussian_sigma
+from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.ledger import Ledger
+from cloakgp.publish import Progress
+from cloakgp.tables import to_csv
+from cloakgp.terminal import Commands
+
+CAP = ("--epsilon", "1", "--delta", "1e-5")
+
+app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False)
+app.add_typer(budget.app, name="budget")
+
+
+@app.callback()
+def _root(ctx: typer.Context):
+    ctx.obj = Progress()
+
+
+def run(*words):
+    try:
+        runner = CliRunner(mix_stderr=False)
+    except TypeError:  # newer ones never mix them
+        runner = CliRunner()
+    return runner.invoke(app, ["budget", *map(str, words)])
+
+
+def works(*words):
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def fails(result, *parts):
+    """Check that a command failed in one paragraph on stderr, and return that."""
+    assert result.exit_code == 2, result.output
+    text = " ".join(result.stderr.split())
+    assert text.startswith("error: ")
+    assert "Traceback" not in result.output
+    assert "unexpected" not in text
+    for part in parts:
+        assert part in text, text
+    return text
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.ledger"
+
+
+@pytest.fixture
+def spent(path):
+    """A ledger with two releases on one data set, and another data set."""
+    works("open", path, "heights", *CAP)
+    works("open", path, "weights", "--epsilon", "0.5", "--delta", "1e-6")
+    for number, (what, epsilon) in enumerate({"by age": 0.5, "by [bold]age and sex": 0.3}.items()):
+        spend = Spend("gaussian", 1.0 / gaussian_sigma(epsilon, 1e-5))
+        Ledger(path).spend(
+            "heights", [spend], what=what, parameters={"n": 1}, release_id=f"release-{number}"
+        )
+    return path
+
+
+def test_one_view_tells_what_was_spent_on_what_and_what_is_left(spent):
+    text = works("show", spent, "heights")
+    left = json.loads(works("show", spent, "heights", "--json"))["datasets"][0]["remaining"]
+    assert "weights" not in text
+    for part in ("at most epsilon = 1", "1e-05", "by age", "0.5", "by [bold]age and sex", "0.3"):
+        assert part in text
+    assert f"{left:.2g}"[:4] in text.split("left for one more release")[1]
+    assert Ledger(spent).verify() in " ".join(text.split())
+
+
+def test_show_lists_all_data_sets_and_json_is_one_object(spent):
+    text = works("show", spent)
+    assert text.index("heights") < text.index("weights")
+    report = json.loads(works("show", spent, "--json"))
+    heights, weights = report["datasets"]
+    assert report["head"] == Ledger(spent).verify()
+    assert heights["releases"] == 2
+    assert 0.5 < heights["spent"] < 0.8  # less than the sum, since they compose
+    assert [line["what"] for line in heights["spends"]] == ["by age", "by [bold]age and sex"]
+    assert heights["spends"][1]["epsilon"] == pytest.approx(0.3)
+    assert (weights["spent"], weights["remaining"], weights["spends"]) == (0.0, 0.5, [])
+
+
+def test_history_lists_everything_in_order(spent):
+    text = works("history", spent)
+    places = [text.index(part) for part in ("created", "opened", "spent")]
+    assert places == sorted(places)
+    entries = json.loads(works("history", spent, "heights", "--json"))["entries"]
+    assert [entry["facts"]["event"] for entry in entries] == ["opened", "spent", "spent"]
+    assert entries[-1]["facts"]["release_id"] == "release-1"
+
+
+def test_long_histories_are_shortened_on_the_screen_only(path, monkeypatch):
+    monkeypatch.setattr(budget, "MOST_LINES", 2)
+    works("open", path, "heights", *CAP)
+    for number in range(4):
+        Ledger(path).spend(
+            "heights",
+            [Spend("gaussian", 0.01)],
+            what=f"turn {number}",
+            parameters={},
+            release_id=f"r{number}",
+        )
+    for text in (works("show", path), works("history", path)):
+        assert "turn 0" not in text
+        assert "turn 3" in text
+        assert "earlier" in text
+    assert "turn 0" in works("show", path, "--json")
+
+
+def test_an_export_is_whole_as_lines_as_a_table_and_as_one_object(spent, tmp_path):
+    lines = [json.loads(line) for line in works("export", spent).splitlines()]
+    assert len(lines) == 5
+    for name in ("audit.jsonl", "audit.csv"):
+        assert works("export", spent, "--out", tmp_path / name) == ""
+    assert (tmp_path / "audit.jsonl").read_text() == works("export", spent)
+    with open(tmp_path / "audit.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["hash"] for row in rows] == [line["hash"] for line in lines]
+    report = json.loads(works("export", spent, "--json"))
+    assert report["entries"] == lines
+    assert report["head"] == lines[-1]["hash"]
+
+
+def test_an_export_overwrites_nothing_without_force_and_never_the_ledger(spent, tmp_path):
+    out = tmp_path / "audit.csv"
+    out.write_text("old")
+    fails(run("export", spent, "--out", out), "--force")
+    assert out.read_text() == "old"
+    works("export", spent, "--out", out, "--force")
+    fails(run("export", spent, "--out", tmp_path / "audit.xlsx"), ".csv or .jsonl")
+    twin = tmp_path / "ledger.csv"
+    twin.symlink_to(spent)
+    fails(run("export", spent, "--out", twin, "--force"), "the ledger itself")
+    Ledger(spent).verify()
+
+
+def test_opening_tells_the_cap_and_cannot_change_it(path):
+    text = " ".join(works("open", path, "heights", *CAP).split())
+    assert "heights may spend epsilon = 1 at delta = 1e-05" in text
+    report = json.loads(works("open", path, "heights", *CAP, "--json"))
+    assert (report["dataset"], report["epsilon"], report["remaining"]) == ("heights", 1.0, 1.0)
+    fails(run("open", path, "heights", "--epsilon", "2", "--delta", "1e-5"), "cap")
+    fails(run("open", path, "other", "--epsilon", "0", "--delta", "1e-5"), "epsilon must lie")
+    fails(run("open", path, "other", "--epsilon", "1"), "--delta")
+
+
+def test_the_same_inputs_under_another_name_are_noticed(path, tmp_path):
+    data = tmp_path / "people.csv"
+    frame = pd.DataFrame({"age": np.arange(5.0), "height": "SECRET", "sex": [0, 1, 0, 1, 1]})
+    data.write_bytes(to_csv(frame))
+    table = ("--inputs-from", data, "--inputs")
+    works("open", path, "heights", *CAP, *table, "age,sex")
+    data.write_bytes(to_csv(frame[::-1]))
+    fails(run("open", path, "again", *CAP, *table, "age, sex"), "'heights'", "--same-inputs")
+    works("open", path, "again", *CAP, *table, "age,sex", "--same-inputs")
+    assert "same inputs as heights" in " ".join(works("history", path, "again").split())
+    fails(run("open", path, "heights", *CAP, *table, "age"), "--other-inputs")
+    works("open", path, "heights", *CAP, *table, "age", "--other-inputs")
+    fails(run("open", path, "heights", *CAP, "--inputs", "age"), "belong together")
+    fails(run("open", path, "heights", *CAP, *table, "weight"), "no column")
+    assert b"SECRET" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("command", ["show", "history", "export"])
+def test_reading_commands_make_no_file_and_explain_faults(path, tmp_path, command):
+    fails(run(command, path), "there is no ledger")
+    fails(run(command, tmp_path / "no" / "ledger"), "does not exist")
+    assert not path.exists()
+    path.write_bytes(b"age,height\n1,2\n" * 100)
+    fails(run(command, path), "no ledger")
+
+
+def test_a_ledger_that_was_changed_is_not_shown(spent):
+    raw = sqlite3.connect(spent)
+    raw.execute("DROP TRIGGER no_update")
+    raw.execute("UPDATE history SET entry = replace(entry, 'by age', 'by AGE')")
+    raw.commit()
+    raw.close()
+    fails(run("show", spent), "not as it was written")
+
+
+def test_an_unknown_data_set_is_answered_with_those_there_are(spent):
+    fails(run("show", spent, "hights"), "'hights'", "'heights'")
+
+
+def test_a_bare_call_and_every_command_have_help():
+    assert "history" in works()
+    for command in ("open", "show", "history", "export"):
+        assert "Example" in works(command, "--help")
