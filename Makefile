@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+EXPERIMENTS_STAMP := $(VENV)/.installed-experiments
 QUICK ?=
 # Data sets of the paper, when they lie beside the project; tests that need them skip otherwise.
 ifneq ($(wildcard ../shared/data),)
@@ -30,8 +31,13 @@ test: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/designs.py
 
-experiments: $(STAMP)
-	$(BIN)/python experiments/kung.py
+# What the experiments compare with; `make experiments QUICK=1` is a short version, outside of docs/.
+$(EXPERIMENTS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[experiments]'
+	touch $@
+
+experiments: $(EXPERIMENTS_STAMP)
+	$(BIN)/python -m experiments $(if $(QUICK),--quick)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,1 @@
+"""The items: one module each, with a name ``ITEM``."""

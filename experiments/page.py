@@ -1,0 +1,122 @@
+"""The page of results, put together from what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from experiments import store
+from experiments.registry import EXPECTED, find
+
+HEAD = """# Results
+
+Every table and figure of the paper, made again by `make experiments`, and what people would use
+instead. *Paper* is what the paper prints or draws; *paper's setting* is our code run as the paper
+describes it; *our best* is what cloakgp gives by default, or what the row says. Where ours is not
+better, the sentence says so: it is made from the numbers of the run.
+
+Noise is drawn from a seed, with the standard deviation of a real release, so that this page can be
+made again. The releases of `cloakgp` itself draw theirs from OpenDP and cannot be repeated.
+Errors are measured on rows that no method has seen, or against the function that the data were
+drawn from.
+"""
+
+
+def assemble(results: Path) -> Path:
+    """Write the page of a folder of results and return its path."""
+    items = find()
+    names = [name for name, *_ in EXPECTED]
+    names += [name for name in items if name not in names]
+    titles = {name: (title, place) for name, title, place in EXPECTED}
+    sections, overview = [], []
+    for name in names:
+        record = store.read(results / name)
+        if record is None:
+            title, place = titles.get(name) or (items[name].title, items[name].place)
+            why = "has not been run yet" if name in items else "has not been written yet"
+            overview.append(f"| {title} | {place} | missing: {why} |")
+            sections.append(f"## {title}\n\n*{_capital(place)}.* **Missing**: this item {why}.\n")
+            continue
+        anchor = f"[{record['title']}](#{_anchor(record['title'])})"
+        overview.append(f"| {anchor} | {record['place']} | {record['conclusion']} |")
+        stale = name in items and record["made_from"] != store.fingerprint(items[name])
+        sections.append(section(record, results / name, stale))
+    table = "\n".join(["| item | in the paper | to conclude |", "|---|---|---|", *overview])
+    results.mkdir(parents=True, exist_ok=True)
+    page = results / "README.md"
+    page.write_text("\n".join([HEAD, table, "", *sections]))
+    return page
+
+
+def section(record: dict[str, Any], folder: Path, stale: bool) -> str:
+    name = record["item"]
+    lines = [
+        f"## {record['title']}",
+        "",
+        f"*{_capital(record['place'])}.*",
+        "",
+        "| | |",
+        "|---|---|",
+    ]
+    for label, key in (
+        ("paper", "paper"),
+        ("ours, paper's setting", "setting"),
+        ("ours, our best", "best"),
+        ("**to conclude**", "conclusion"),
+    ):
+        lines.append(f"| {label} | {record[key]} |")
+    lines.append("")
+    for figure in record["figures"]:
+        lines += [f"![{record['title']}: {_words(figure)}]({name}/{figure}.png)", ""]
+    for table in record["shown"]:
+        lines += [markdown(pd.read_csv(folder / f"{table}.csv")), ""]
+    lines += [f"- {note}" for note in record["notes"]]
+    if record["notes"]:
+        lines.append("")
+    files = ", ".join(f"[{_words(t)}]({name}/{t}.csv)" for t in record["tables"])
+    made = (
+        f"cloakgp {record['version']}, commit {record['commit'] or 'unknown'}, seed "
+        f"{record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
+        f"{record['finished']}"
+    )
+    uses = record["made_from"].get("uses")
+    lines.append(f"<sub>Numbers: {files}. Made with {made}{f'; {uses}' if uses else ''}.</sub>\n")
+    if stale:
+        lines.append("<sub>The code has changed since; run `make experiments` again.</sub>\n")
+    return "\n".join(lines)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return a table as Markdown, numbers to three digits."""
+    numeric = [pd.api.types.is_numeric_dtype(table[column]) for column in table]
+    rows = [
+        [str(column) for column in table],
+        ["--:" if number else ":--" for number in numeric],
+        *([_cell(value) for value in row] for row in table.itertuples(index=False)),
+    ]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if pd.isna(value):
+        return ""
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{int(value):,}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _words(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ")
+
+
+def _anchor(title: str) -> str:
+    kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
+    return kept.replace(" ", "-")
