@@ -12,15 +12,19 @@ from cloakgp.classification import PrivateGPClassifier
 from cloakgp.counts import PrivateGPCountRegressor
 from cloakgp.estimator import NotPrivateWarning
 from cloakgp.plan import Plan
+from cloakgp.privacy import Ledger
 from cloakgp.regression import PrivateGPRegressor
 from cloakgp.release import Release, VerificationReport
+from cloakgp.search import PrivateGridSearch
 
 __all__ = [
+    "Ledger",
     "NotPrivateWarning",
     "Plan",
     "PrivateGPClassifier",
     "PrivateGPCountRegressor",
     "PrivateGPRegressor",
+    "PrivateGridSearch",
     "Release",
     "VerificationReport",
     "__version__",

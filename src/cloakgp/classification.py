@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
+from cloakgp.decode import Decoder, Newton
 from cloakgp.estimator import (
     Array,
     PrivateGP,
@@ -20,7 +22,7 @@ from cloakgp.frames import column_names
 from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.laplace import Bernoulli
 from cloakgp.gp.sparse import Approximation
-from cloakgp.newton import draw_plan, release_steps
+from cloakgp.newton import as_steps, draw_plan, release_steps
 from cloakgp.outcomes import LabelRelease
 from cloakgp.plan import Blueprint, Plan
 from cloakgp.privacy import NoisySketch, release_labels
@@ -115,9 +117,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         classes = self._classes(y)
         facts = self._facts(rows, classes, at, groups, column_names(X))
         plan = draw_plan(facts, self.target)
-        rehearsal = self._ready_to_spend(plan)
+        spending = self._spending(plan)
 
-        def publish(step: Plan) -> NoisySketch:
+        def publish(step: Plan, first: bool) -> NoisySketch:
             return release_labels(
                 step.sketch,
                 y,
@@ -127,10 +129,11 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
                 calibration=facts.calibration,
                 groups=facts.groups,
                 parts=facts.iterations,
-                rehearsal=rehearsal,
+                rehearsal=spending["rehearsal"],
+                commit=spending["commit"] if first else None,
             )
 
-        self.release_ = release_steps(plan, publish, target_names(y))
+        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
         self.classes_ = np.array(classes)
         return self
 
@@ -148,6 +151,20 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the mean log-odds at X: (P,) for two classes, of the second; else (P, K)."""
         return self._labels().decision_function(self._points(X))
+
+    def public_classes(self) -> tuple[Any, ...]:
+        """Return the classes that were named, in order."""
+        return self._classes(None)
+
+    def selection_bounds(self) -> tuple[float, float]:
+        if len(self.public_classes()) != 2:
+            raise ValueError("a private search is for two classes")
+        return -1.0, 1.0
+
+    def _first_decoder(self, plan: Plan) -> Decoder:
+        b = plan.blueprint
+        base = b.decoder(plan.sketch.rounded)
+        return Newton(base, Bernoulli(), 0.0, 1.0).step(np.full(len(b.model.X), b.prior_mean[0]))
 
     def _labels(self) -> LabelRelease:
         release = self._fitted()
@@ -179,9 +196,10 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
                     "that are possible in classes"
                 )
         else:
-            found = tuple(np.asarray(self.classes, dtype=object).tolist())
+            given = self.classes if isinstance(self.classes, Iterable) else ()
+            found = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
         kinds = {_kind(label) for label in found}
-        if len(found) < 2 or len(set(found)) < len(found) or len(kinds) > 1 or None in kinds:
+        if len(kinds) != 1 or None in kinds or len(set(found)) < max(len(found), 2):
             raise ValueError(
                 "classes must name two or more different labels of one kind (texts, numbers or "
                 f"true and false), got {self.classes!r}"
@@ -210,7 +228,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             prior_mean=mean,
             likelihood=Bernoulli(),
             classes=classes,
-            iterations=self.iterations,
+            iterations=as_steps(self.iterations),
         )
         return facts.at_prior_mean()
 

@@ -1,4 +1,4 @@
-"""The command line: ``cloakgp plan | release | predict | verify | demo``.
+"""The command line: ``cloakgp plan | release | select | predict | verify | budget | demo``.
 
 A plan reads public columns only.  A release opens the private column once, after the user has seen
 the plan and agreed, and everything that can fail is rehearsed before.  Errors are one paragraph;
@@ -7,15 +7,18 @@ none shows a private value, and each says whether budget was spent.
 
 from __future__ import annotations
 
+import inspect
 import shlex
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cloakgp._version import __version__
+from cloakgp.budget import app as budget_app
 from cloakgp.datasets import make_diagnoses, make_heights
 from cloakgp.options import Settings
 from cloakgp.plot import plot_plan
@@ -42,6 +45,7 @@ from cloakgp.terminal import (
     show_comparisons,
     show_plan,
     show_release,
+    show_search,
     show_verification,
     table,
     working,
@@ -72,6 +76,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Publish a curve or map of one private column by public ones, differentially private.",
 )
+
+
+app.add_typer(budget_app, name="budget")
 
 
 def main() -> None:
@@ -128,15 +135,64 @@ Target = Annotated[str | None, _option("What the design cares for", "auto|points
 Iterations = Annotated[int | None, _option("Steps that share the budget", "N", _MODEL)]
 Decode = Annotated[str | None, _option("How predictions are made", "bayes|direct", _MODEL)]
 Rank = Annotated[int | None, _option("Publish at most so many numbers", "N", _MODEL)]
+LedgerFile = Annotated[Path | None, _option("Budget ledger to spend from", "FILE", _BUDGET)]
+Dataset = Annotated[str | None, _option("Name of the data set in the ledger", "NAME", _BUDGET)]
 AsJson = Annotated[bool, _flag("--json", "Print one JSON object and nothing else")]
 Force = Annotated[bool, _flag("--force", "Overwrite existing outputs")]
+
+
+#: The options that plan, release and select have in common, in the order of their help.
+_SETTINGS: dict[str, Any] = {
+    "task": Task,
+    "inputs": Inputs,
+    "output": Output,
+    "exposure": Exposure,
+    "at": At,
+    "groups": Groups,
+    "bounds": Bounds,
+    "classes": Classes,
+    "cap": Cap,
+    "epsilon": Epsilon,
+    "delta": Delta,
+    "calibration": Calibration,
+    "kernel": Kernel,
+    "noise_variance": NoiseVariance,
+    "prior_mean": PriorMean,
+    "inducing": Inducing,
+    "approximation": Approximation,
+    "design": Design,
+    "target": Target,
+    "iterations": Iterations,
+    "decode": Decode,
+    "rank": Rank,
+}
+
+
+def _takes_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the common options; it finds their values in its context."""
+    own = inspect.signature(command, eval_str=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    common = [
+        inspect.Parameter(name, keyword, default=None, annotation=kind)
+        for name, kind in _SETTINGS.items()
+    ]
+
+    def run(**given: Any) -> None:
+        command(**{name: value for name, value in given.items() if name in own.parameters})
+
+    parameters = [p.replace(kind=keyword) for p in own.parameters.values()]
+    run.__doc__ = command.__doc__
+    run.__signature__ = own.replace(parameters=[*parameters, *common])  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in [*parameters, *common]}
+    return run
 
 
 def _settings(ctx: typer.Context, config: Path | None) -> Settings:
     """Return what was asked for, from the flags of this command and its settings file."""
     names = Settings.__dataclass_fields__
     flags = {name: value for name, value in ctx.params.items() if name in names}
-    lists = {name: list(v) if v else None for name, v in flags.items() if name == "bounds"}
+    repeated = ("bounds", "candidates")
+    lists = {name: list(v) if v else None for name, v in flags.items() if name in repeated}
     return Settings.gather(flags | lists, config)
 
 
@@ -164,32 +220,11 @@ def _root(
     "cloakgp plan heights.csv --inputs age --bounds 40,200\n\n"
     "cloakgp plan heights.csv --inputs age --bounds 40,200 --required-std 10 --plot plan.png",
 )
+@_takes_settings
 def plan_command(
     ctx: typer.Context,
     data: Data,
-    task: Task = None,
-    inputs: Inputs = None,
-    output: Output = None,
-    exposure: Exposure = None,
-    at: At = None,
-    groups: Groups = None,
     config: Config = None,
-    bounds: Bounds = None,
-    classes: Classes = None,
-    cap: Cap = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    calibration: Calibration = None,
-    kernel: Kernel = None,
-    noise_variance: NoiseVariance = None,
-    prior_mean: PriorMean = None,
-    inducing: Inducing = None,
-    approximation: Approximation = None,
-    design: Design = None,
-    target: Target = None,
-    iterations: Iterations = None,
-    decode: Decode = None,
-    rank: Rank = None,
     required_std: Annotated[
         float | None, _option("Find the smallest epsilon with so little noise", "NUMBER")
     ] = None,
@@ -225,50 +260,99 @@ def plan_command(
     "cloakgp release heights.csv --inputs age --output height_cm --bounds 40,200 --out pub\n\n"
     "cloakgp release heights.csv --config release.toml --out pub --yes",
 )
+@_takes_settings
 def release_command(
     ctx: typer.Context,
     data: Data,
     out: Annotated[Path, typer.Option(help="Folder to write into", metavar="FOLDER")],
-    task: Task = None,
-    inputs: Inputs = None,
-    output: Output = None,
-    exposure: Exposure = None,
-    at: At = None,
-    groups: Groups = None,
     config: Config = None,
-    bounds: Bounds = None,
-    classes: Classes = None,
-    cap: Cap = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    calibration: Calibration = None,
-    kernel: Kernel = None,
-    noise_variance: NoiseVariance = None,
-    prior_mean: PriorMean = None,
-    inducing: Inducing = None,
-    approximation: Approximation = None,
-    design: Design = None,
-    target: Target = None,
-    iterations: Iterations = None,
-    decode: Decode = None,
-    rank: Rank = None,
+    ledger: LedgerFile = None,
+    dataset: Dataset = None,
     yes: Annotated[bool, _flag("--yes", "Spend without asking")] = False,
     force: Force = False,
 ) -> None:
     """Publish: shows the plan, asks, spends once, and writes the release with all that follows."""
     progress: Progress = ctx.obj
     progress.spending = True
-    if not (yes or sys.stdin.isatty()):
-        raise CommandError(
-            "a release spends privacy budget for good, so it asks first, and there is no terminal "
-            "to ask on; look at `cloakgp plan`, then give --yes to agree beforehand."
-        )
+    _check_consent(yes)
     settings = _settings(ctx, config)
     check_outputs(settings)
     check_folder(out, data, force)
     with working():
         job = Job.prepare(data, settings, to_release=True)
     show_plan(screen(), job.plan, settings)
+    _spend(job, out, progress, yes)
+
+
+@app.command(
+    "select",
+    epilog="Examples:\n\n"
+    "cloakgp select heights.csv --inputs age --output height_cm --bounds 40,200 "
+    "--try 'kernel=4000*RBF(10)|4000*RBF(40)' --try 'noise_variance=50|400' "
+    "--selection-epsilon 0.5 --plan-only\n\n"
+    "cloakgp select heights.csv --config select.toml --out pub --yes",
+)
+@_takes_settings
+def select_command(
+    ctx: typer.Context,
+    data: Data,
+    out: Annotated[Path | None, _option("Folder to write into", "FOLDER")] = None,
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--try",
+            help="Values of a setting to choose from; repeat for several settings",
+            metavar="NAME=VALUE|VALUE",
+            show_default=False,
+        ),
+    ] = None,
+    selection_epsilon: Annotated[
+        float | None, _option("What the choice spends by itself, 1 if not given", "NUMBER", _BUDGET)
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        _option("How to choose", "permute-and-flip|exponential|generalised", _BUDGET),
+    ] = None,
+    loss: Annotated[str | None, _option("What is compared", "absolute|squared", _MODEL)] = None,
+    folds: Annotated[int | None, _option("Folds, 5 if not given", "N", _MODEL)] = None,
+    config: Config = None,
+    ledger: LedgerFile = None,
+    dataset: Dataset = None,
+    plan_only: Annotated[
+        bool, _flag("--plan-only", "Show how well it would choose, and spend nothing")
+    ] = False,
+    yes: Annotated[bool, _flag("--yes", "Spend without asking")] = False,
+    force: Force = False,
+) -> None:
+    """Choose settings privately, and publish with them: one guarantee covers both."""
+    progress: Progress = ctx.obj
+    progress.spending = not plan_only
+    settings = _settings(ctx, config)
+    if not plan_only:
+        if out is None:
+            raise CommandError("--out is missing: name a folder, or give --plan-only")
+        _check_consent(yes)
+        check_outputs(settings)
+        check_folder(out, data, force)
+    with working() as step:
+        step("Planning every candidate for every fold")
+        job = Job.prepare(data, settings, to_release=not plan_only, search=True)
+    assert job.search is not None
+    show_search(screen(), job.search)
+    if out is not None and not plan_only:
+        _spend(job, out, progress, yes)
+
+
+def _check_consent(yes: bool) -> None:
+    if not (yes or sys.stdin.isatty()):
+        raise CommandError(
+            "a release spends privacy budget for good, so it asks first, and there is no terminal "
+            "to ask on; look at `cloakgp plan`, then give --yes to agree beforehand."
+        )
+
+
+def _spend(job: Job, out: Path, progress: Progress, yes: bool) -> None:
+    """Ask, publish, and say what was published."""
     if not (yes or _agreed(job)):
         complain(f"not released. {progress.fate()}")
         raise typer.Exit(1)
@@ -279,8 +363,9 @@ def release_command(
 
 def _agreed(job: Job) -> bool:
     plan, people = job.plan, people_in(job.plan.blueprint)
+    epsilon = plan.epsilon if job.search is None else job.search.total_epsilon
     print(
-        f"This spends epsilon = {plan.epsilon:g} and delta = {plan.delta:g} of the privacy of "
+        f"This spends epsilon = {epsilon:g} and delta = {plan.delta:g} of the privacy of "
         f"{people} people. What is published cannot be taken back.\nRelease now? [y/N] ",
         end="",
         file=sys.stderr,

@@ -14,15 +14,13 @@ from cloakgp.frames import column_names
 from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.laplace import Poisson
 from cloakgp.gp.sparse import Approximation
-from cloakgp.newton import draw_plan, release_steps
-from cloakgp.outcomes import CountRelease
+from cloakgp.newton import as_steps, draw_plan, release_steps
+from cloakgp.outcomes import LARGEST, CountRelease, check_exposure
 from cloakgp.plan import Blueprint, Plan
 from cloakgp.privacy import NoisySketch, release_counts
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
 PRIOR_STD = 1.0
-#: Caps and exposures beyond this, or below one over it, cannot be computed with.
-LARGEST = 1e9
 
 
 class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
@@ -113,9 +111,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         one_column(y, len(rows))
         facts = self._facts(rows, exposure, at, groups, column_names(X))
         plan = draw_plan(facts, self.target)
-        rehearsal = self._ready_to_spend(plan)
+        spending = self._spending(plan)
 
-        def publish(step: Plan) -> NoisySketch:
+        def publish(step: Plan, first: bool) -> NoisySketch:
             return release_counts(
                 step.sketch,
                 y,
@@ -125,10 +123,11 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
                 calibration=facts.calibration,
                 groups=facts.groups,
                 parts=facts.iterations,
-                rehearsal=rehearsal,
+                rehearsal=spending["rehearsal"],
+                commit=spending["commit"] if first else None,
             )
 
-        self.release_ = release_steps(plan, publish, target_names(y))
+        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
         return self
 
     def predict(
@@ -162,7 +161,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         names: tuple[str, ...] | None,
     ) -> Blueprint:
         cap = self._cap()
-        watched = _exposure(exposure, len(X))
+        watched = check_exposure(1.0 if exposure is None else exposure, len(X))
         mean = math.log(0.25 * cap / float(watched.mean()))
         if self.prior_mean is not None:
             mean = as_float("prior_mean", self.prior_mean)
@@ -178,7 +177,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             unit=np.ones(1),
             prior_mean=np.array([mean]),
             likelihood=Poisson(watched, int(cap)),
-            iterations=self.iterations,
+            iterations=as_steps(self.iterations),
         )
         return facts.at_prior_mean()
 
@@ -193,19 +192,3 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         if not (1.0 <= cap <= LARGEST and cap == int(cap)):
             raise ValueError(f"cap must be a whole number from 1 to {LARGEST:g}, got {self.cap!r}")
         return cap
-
-
-def _exposure(exposure: ArrayLike | None, people: int) -> Array:
-    if exposure is None:
-        return np.ones(people)
-    try:
-        watched = np.asarray(exposure, dtype=np.float64)
-        watched = np.broadcast_to(watched, (people,)).copy()
-    except (TypeError, ValueError):
-        watched = np.array([np.nan])
-    if not np.all((watched >= 1.0 / LARGEST) & (watched <= LARGEST)):
-        raise ValueError(
-            f"exposure must be a number > 0 for each of the {people} rows, or one for all; it is "
-            "public, so drop rows without exposure first"
-        )
-    return watched

@@ -25,6 +25,8 @@ Decode = Literal["bayes", "direct"]
 
 #: Newton steps: when they have settled, how many at most, the longest, and the shortest damping.
 SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
+#: So many steps back are looked at for where they lead.
+MEMORY = 5
 
 
 @dataclass(frozen=True)
@@ -163,17 +165,30 @@ class Newton:
         """Return the decoder of the step at which the noisy sketch s and f agree.
 
         This is post-processing, so it may take as many steps as it likes.  Without noise it ends at
-        the mode of the posterior.  A step that does not come closer is damped from then on.
+        the mode of the posterior.  With noise plain steps may go round in circles: they are damped
+        for as long as they do not come closer, and short ones are extrapolated.
         """
         damping, last = 1.0, np.inf
+        tried: list[tuple[Array, Array]] = []
         for _ in range(MOST_STEPS):
             decoder = self.step(f)
             move = decoder.mean(decoder.model.X, s) - f
             size = float(np.abs(move).max(initial=0.0))
             if size <= SETTLED * (1.0 + float(np.abs(f).max(initial=0.0))):
                 break
-            if size >= last:
-                damping = max(0.5 * damping, SMALLEST_DAMPING)
+            closer = size < last
+            damping = min(1.5 * damping, 1.0) if closer else max(0.5 * damping, SMALLEST_DAMPING)
             last = size
-            f = f + damping * np.clip(move, -LONGEST_STEP, LONGEST_STEP)
+            tried = [*tried[-MEMORY:], (f, np.clip(move, -LONGEST_STEP, LONGEST_STEP))]
+            step = _extrapolated(tried, damping) if size < LONGEST_STEP else damping * tried[-1][1]
+            f = f + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         return decoder
+
+
+def _extrapolated(tried: list[tuple[Array, Array]], damping: float) -> Array:
+    """Return the next step of Anderson's acceleration: to where the moves would combine to none."""
+    places, moves = (np.array(kept) for kept in zip(*tried, strict=True))
+    past, change = np.diff(places, axis=0).T, np.diff(moves, axis=0).T  # (N, tried − 1)
+    share = np.linalg.lstsq(change, moves[-1], rcond=1e-10)[0]
+    step: Array = damping * moves[-1] - (past + damping * change) @ share
+    return step

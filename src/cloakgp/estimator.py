@@ -8,7 +8,9 @@ keep nothing of it.
 from __future__ import annotations
 
 import math
+import uuid
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, get_args
 
@@ -21,7 +23,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cloakgp.decode import Uncertainty
+from cloakgp.decode import Decoder, Uncertainty
 from cloakgp.frames import column_names, select, series_name
 from cloakgp.gp.codec import kernel_to_json
 from cloakgp.gp.exact import ExactModel
@@ -30,6 +32,7 @@ from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.plan import Blueprint, Plan
+from cloakgp.privacy import Ledger, Spend
 from cloakgp.release import Release
 
 Array = NDArray[np.float64]
@@ -62,6 +65,28 @@ class PrivateGP(BaseEstimator):
         """Split the standard deviation at X into its latent, DP and observation parts."""
         return self._fitted().uncertainty(self._points(X))
 
+    def selection_bounds(self) -> tuple[float, float]:
+        """Return the bounds of outputs and predictions in a private search."""
+        raise NotImplementedError
+
+    def linear_predictor(self, plan: Plan, points: Array) -> tuple[Array, Array, Array]:
+        """Return offset, G and τ: a release by ``plan`` predicts offset + G y + τ z at ``points``.
+
+        y are the training outputs within ``selection_bounds``, z is standard normal.  For classes y
+        is −1 or 1, and the prediction is the log-odds after one Newton step.
+        """
+        decoder = self._first_decoder(plan)
+        lo, hi = self.selection_bounds()
+        B, people = decoder.weights(points), decoder.T.shape[1]
+        u0 = np.broadcast_to((decoder.prior_mean - decoder.lo) / decoder.width, (people,))
+        # s = T u + noise, u = (y − lo)/(hi − lo)
+        offset = decoder.unit * decoder.prior_mean - B @ (decoder.T @ (u0 + lo / (hi - lo)))
+        noise = plan.blueprint.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
+        return offset, B @ decoder.T / (hi - lo), noise
+
+    def _first_decoder(self, plan: Plan) -> Decoder:
+        return plan.blueprint.decoder(plan.sketch.rounded)
+
     def _fitted(self) -> Release:
         check_is_fitted(self, "release_")
         release: Release = self.release_
@@ -75,6 +100,7 @@ class PrivateGP(BaseEstimator):
     def _rows(self, X: ArrayLike) -> Array:
         """Return the public inputs of a fit, and remember their names."""
         rows: Array = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+        self._release_id = uuid.uuid4().hex
         return rows
 
     def _blueprint(
@@ -97,7 +123,7 @@ class PrivateGP(BaseEstimator):
             design=self.design,  # type: ignore[arg-type]
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
-            groups=_group_codes(groups, len(model.X)),
+            groups=group_codes(groups, len(model.X)),
             feature_names=names,
             **facts,
         )
@@ -119,19 +145,46 @@ class PrivateGP(BaseEstimator):
         inducing = place_inducing(X, self.inducing)
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 
-    def _ready_to_spend(self, plan: Plan) -> Any:
-        """Check all that is left to check, warn, and return repeatable noise if asked for."""
-        if self.ledger is not None or self.dataset is not None:
+    def _spending(self, plan: Plan) -> dict[str, Any]:
+        """Check all that is left to check, and return how the core is to draw the noise."""
+        commit = self._commit(plan)
+        return {"rehearsal": self._rehearsal(plan), "commit": commit}
+
+    def _commit(self, plan: Plan) -> Callable[[], object] | None:
+        """Return what records the spend in the ledger, once y has been found to be sound."""
+        if self.ledger is None and self.dataset is None:
+            return None
+        if self.ledger is None or not isinstance(self.dataset, str):
             raise ValueError(
-                "ledger and dataset are not supported yet; leave them at None and keep account of "
-                "what you spend on this data set yourself"
+                "ledger and dataset belong together: give the ledger file and the name of the data "
+                f"set in it, got ledger={self.ledger!r}, dataset={self.dataset!r}"
             )
+        if self.random_state is not None or math.isinf(self.epsilon):
+            raise ValueError(
+                "a release that is not private (random_state, or epsilon=inf) cannot be put on the "
+                "account of a ledger; leave ledger and dataset out for a trial"
+            )
+        ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
+        facts = plan.to_dict()
+        kept = ("task", "design", "decode", "calibration", "people", "published_values", "sigma")
+        return lambda: ledger.spend(
+            str(self.dataset),
+            [Spend.gaussian(plan.blueprint.sigma)],
+            what=f"{type(self).__name__}.fit",
+            parameters={name: facts[name] for name in kept},
+            release_id=self._release_id,
+            inputs=plan.blueprint.model.X,
+            stated=(plan.epsilon, plan.delta),
+        )
+
+    def _rehearsal(self, plan: Plan) -> Any:
+        """Warn where that is due, and return repeatable noise if it was asked for."""
         _warn_if_unsavable(plan)
         if math.isinf(self.epsilon):
             warnings.warn(
                 "epsilon=inf adds no noise: the result is not private",
                 NotPrivateWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return None
         if self.random_state is None:
@@ -140,7 +193,7 @@ class PrivateGP(BaseEstimator):
             "random_state makes the noise repeatable, so the result is NOT private; use "
             "random_state=None for a real release",
             NotPrivateWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         rng = check_random_state(self.random_state)
         return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
@@ -152,7 +205,7 @@ def _warn_if_unsavable(plan: Plan) -> None:
         kernel_to_json(plan.blueprint.model.kernel)
     except ValueError as error:
         warnings.warn(
-            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4
+            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=5
         )
 
 
@@ -176,7 +229,7 @@ def _workload(X: Array, at: Any, names: tuple[str, ...] | None) -> tuple[Array, 
     return points, np.full(len(points), 1.0 / len(points))
 
 
-def _group_codes(groups: Any, people: int) -> NDArray[np.int64] | None:
+def group_codes(groups: Any, people: int) -> NDArray[np.int64] | None:
     """Return owners as numbers; their names are not needed for the guarantee."""
     if groups is None:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -21,9 +22,11 @@ from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.laplace import Bernoulli, Likelihood, Poisson
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.sparse import SparseModel
-from cloakgp.parts import Part
+from cloakgp.parts import Chosen, Part
 from cloakgp.plan import Blueprint, Task
 from cloakgp.privacy import NoisySketch, Sketch
+from cloakgp.privacy.selection import Mechanism
+from cloakgp.privacy.utility import Loss
 
 if TYPE_CHECKING:
     from cloakgp.release import Release
@@ -44,6 +47,7 @@ KEYS = {
         "prior",
         "design",
         "classes",
+        "selection",
         "feature_names",
         "target_names",
     },
@@ -107,6 +111,7 @@ def to_archive(release: Release) -> tuple[dict[str, Any], Arrays]:
             "status": release.status,
         },
         "classes": None if b.classes is None else list(b.classes),
+        "selection": None if release.selection is None else asdict(release.selection),
         "feature_names": list(b.feature_names) if b.feature_names else None,
         "target_names": list(release.target_names) if release.target_names else None,
     }
@@ -201,6 +206,7 @@ def _build(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         "sketch": parts[0].sketch,
         "noisy": parts[0].noisy,
         "later": tuple(parts[1:]),
+        "selection": _selection(manifest["selection"]),
         "gap": _number(design, "gap"),
         "status": str(design["status"]),
         "target_names": _names(manifest["target_names"]),
@@ -229,18 +235,42 @@ def _likelihood(task: str, bounds: dict[str, Any], arrays: Arrays) -> Likelihood
     return Poisson(exposure, int(cap))
 
 
+def _selection(facts: Any) -> Chosen | None:
+    if facts is None:
+        return None
+    if not isinstance(facts, dict) or set(facts) != {f.name for f in fields(Chosen)}:
+        raise ReleaseFileError("selection does not say how the settings were chosen")
+    for name, allowed in (("mechanism", Mechanism), ("loss", Loss)):
+        if facts[name] not in get_args(allowed):
+            raise ReleaseFileError(f"{name}={facts[name]!r} is none of {get_args(allowed)}")
+    count = facts["candidates"]
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ReleaseFileError(f"candidates={count!r} is not a number of candidates")
+    return Chosen(
+        epsilon=_number(facts, "epsilon"),
+        mechanism=facts["mechanism"],
+        loss=facts["loss"],
+        candidates=count,
+        total_epsilon=_number(facts, "total_epsilon"),
+    )
+
+
 def _classes(values: Any) -> tuple[Any, ...] | None:
     if values is None:
         return None
-    kinds = {type(value) for value in values} if isinstance(values, list) else set()
+    kinds = {type(value) for value in values} if isinstance(values, list) else {None}
     if not (kinds <= {int, float} or kinds in ({str}, {bool})):
         raise ReleaseFileError("classes must be a list of labels of one kind")
+    if len(set(values)) < len(values):
+        raise ReleaseFileError("classes must be different labels")
     return tuple(values)
 
 
 def _model(prior: dict[str, Any], arrays: Arrays, likelihood: Likelihood | None) -> LinearModel:
     X = check_rows(arrays["X"])
     # With a likelihood the noise follows from it.
+    if likelihood is not None and prior["noise_variance"] is not None:
+        raise ReleaseFileError("noise_variance has no meaning for classes and counts")
     noise_variance = 1.0 if likelihood is not None else _number(prior, "noise_variance")
     if noise_variance < 0:
         raise ReleaseFileError(f"noise_variance={noise_variance!r} is not a variance")

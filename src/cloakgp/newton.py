@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,12 +17,20 @@ from cloakgp.parts import Part
 from cloakgp.plan import MOST_LATENTS, Blueprint, Plan
 from cloakgp.privacy import NoisySketch
 
+TARGETS = ("auto", "points", "latents")
 #: Latent values further out than this tell nothing more.
 FURTHEST = 30.0
 
 
+def as_steps(iterations: Any) -> Any:
+    """Return whole numbers of any library as Python's own; what is none is refused by the plan."""
+    return int(iterations) if isinstance(iterations, np.integer) else iterations
+
+
 def draw_plan(facts: Blueprint, target: Literal["auto", "points", "latents"]) -> Plan:
     """Plan the first step; "auto" takes the target with the better forecast at the points."""
+    if target not in TARGETS:
+        raise ValueError(f"target must be one of {TARGETS}, got {target!r}")
     if target != "auto":
         return Plan.draw(replace(facts, target=target))
     plan = Plan.draw(facts)
@@ -34,22 +42,26 @@ def draw_plan(facts: Blueprint, target: Literal["auto", "points", "latents"]) ->
 
 
 def release_steps(
-    plan: Plan, publish: Callable[[Plan], NoisySketch], names: tuple[str, ...] | None
+    plan: Plan,
+    publish: Callable[[Plan, bool], NoisySketch],
+    names: tuple[str, ...] | None,
+    release_id: str,
 ) -> LatentRelease:
-    """Publish every step of a plan; ``publish`` spends one part of the budget."""
+    """Publish every step of a plan; ``publish`` spends one part, and is told if it is the first."""
     facts = plan.blueprint
     release = release_of(
         blueprint=facts,
         sketch=plan.sketch,
-        noisy=publish(plan),
+        noisy=publish(plan, True),
         gap=plan.gap,
         status=plan.design.status,
         target_names=names,
+        release_id=release_id,
     )
     assert isinstance(release, LatentRelease)
     for _ in range(1, facts.iterations):
         f = np.column_stack([release.latent_at_people(c) for c in range(release.outputs)])
         step = Plan.draw(facts.restarted(np.clip(f, -FURTHEST, FURTHEST)))
-        part = Part(step.sketch, publish(step))
+        part = Part(step.sketch, publish(step, False))
         release = replace(release, later=(*release.later, part))
     return release

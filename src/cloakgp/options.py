@@ -24,7 +24,10 @@ from cloakgp.gp.sparse import Approximation
 from cloakgp.kernels import Gibbs
 from cloakgp.plan import DesignName, Task
 from cloakgp.privacy.calibration import Calibration
+from cloakgp.privacy.selection import Mechanism
+from cloakgp.privacy.utility import Loss
 from cloakgp.regression import PrivateGPRegressor
+from cloakgp.search import PrivateGridSearch
 from cloakgp.tables import CommandError, as_number, listed, printable
 
 #: What a table of rates has beside the inputs.
@@ -59,6 +62,13 @@ class Settings:
     rank: int | None = None
     groups: str | None = None
     at: str | None = None
+    ledger: str | None = None
+    dataset: str | None = None
+    candidates: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    selection_epsilon: float = 1.0
+    mechanism: str = "permute-and-flip"
+    loss: str = "absolute"
+    folds: int = 5
 
     @classmethod
     def gather(cls, flags: Mapping[str, Any], config: Path | None = None) -> Settings:
@@ -86,6 +96,8 @@ class Settings:
             "calibration": self.calibration,
             "rank": self.rank,
         }
+        if not self.candidates:  # a search has the account itself
+            shared |= {"ledger": self.ledger, "dataset": self.dataset}
         if self.approximation is not None:
             shared["approximation"] = self.approximation
         if self.task != "regression":
@@ -100,18 +112,37 @@ class Settings:
         noise = self.noise_variance
         return PrivateGPRegressor(self.kernel, bounds=bounds, noise_variance=noise, **shared)
 
+    def search(self) -> PrivateGridSearch:
+        """Return the private search that these settings describe."""
+        if not self.candidates:
+            raise CommandError(
+                "--try is missing: name a setting and its values, such as --try "
+                "'kernel=4000*RBF(10)|4000*RBF(40)'"
+            )
+        return PrivateGridSearch(
+            self.estimator(),
+            {name: list(values) for name, values in self.candidates},
+            epsilon=self.selection_epsilon,
+            cv=self.folds,
+            loss=self.loss,  # type: ignore[arg-type]
+            mechanism=self.mechanism,  # type: ignore[arg-type]
+            ledger=self.ledger,
+            dataset=self.dataset,
+        )
+
     @property
     def labels(self) -> list[Any]:
         """The classes: as numbers if all of them are, else as texts."""
         numbers = [as_number(label) for label in self.classes]
-        if None in numbers:
+        if any(number is None or math.isinf(number) for number in numbers):
             return list(self.classes)
         return [int(n) if n == int(n) else n for n in numbers if n is not None]
 
     @property
-    def text_labels(self) -> bool:
-        """Whether the private column holds texts."""
-        return self.task == "classification" and isinstance(self.labels[0], str)
+    def text_labels(self) -> tuple[str, ...]:
+        """The classes, if the private column holds texts."""
+        texts = self.task == "classification" and isinstance(self.labels[0], str)
+        return self.classes if texts else ()
 
     def table_names(self) -> list[str]:
         """Return the columns that predictions have beside the inputs."""
@@ -154,6 +185,11 @@ class Settings:
             raise CommandError(
                 "--epsilon must be finite: without noise nothing is private, and the command line "
                 "makes private releases only"
+            )
+        if (self.ledger is None) != (self.dataset is None):
+            raise CommandError(
+                "--ledger and --dataset belong together: name the ledger file, and the data set in "
+                "it (`cloakgp budget open` makes both)"
             )
         public = {*self.inputs, *(name for name in (self.groups, self.exposure) if name)}
         if both := [name for name in self.output if name in public]:
@@ -268,6 +304,39 @@ def _label(where: str, value: Any) -> str:
     return _text(where, str(value) if number else value)
 
 
+#: What a search can vary.
+_VARIED = ("kernel", "noise_variance", "prior_mean", "inducing", "approximation", "design", "rank")
+
+
+def _candidates(where: str, value: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """Return settings with their values: "name=a|b" texts, or a table of a settings file."""
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    else:
+        texts = value if isinstance(value, list) else [value]
+        split = [str(text).partition("=")[::2] for text in texts]
+        pairs = [(name.strip(), values.split("|")) for name, values in split]
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, values in pairs:
+        if name not in _VARIED or name in found or not isinstance(values, list) or not values:
+            raise _wrong(where, name, f"one of {', '.join(_VARIED)}, once, with its values")
+        read = _READERS[name]
+        given = [_as_given(name, part) for part in values]
+        found[name] = tuple(_single(name, read(where, part)) for part in given)
+    return tuple(found.items())
+
+
+def _as_given(name: str, value: Any) -> Any:
+    """Return a whole number where one is needed, from the text of a flag."""
+    if name in ("inducing", "rank") and isinstance(value, str) and value.strip().isdigit():
+        return int(value)
+    return value.strip() if isinstance(value, str) else value
+
+
+def _single(name: str, value: Any) -> Any:
+    return value[0] if name == "prior_mean" else value
+
+
 def _choice(of: Any) -> Callable[[str, Any], str]:
     def read(where: str, value: Any) -> str:
         if value not in get_args(of):
@@ -300,6 +369,13 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "rank": _count,
     "groups": _text,
     "at": _text,
+    "ledger": lambda where, value: _text(where, str(value)),
+    "dataset": _text,
+    "candidates": lambda where, value: _candidates(where, value),
+    "selection_epsilon": _number,
+    "mechanism": _choice(Mechanism),
+    "loss": _choice(Loss),
+    "folds": _count,
 }
 if set(_READERS) != {field.name for field in fields(Settings)}:
     raise AssertionError("every setting needs a reader")

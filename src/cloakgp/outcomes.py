@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 #: Exponents beyond this overflow.
 LARGEST_EXPONENT = 700.0
+#: Caps and exposures beyond this, or below one over it, cannot be computed with.
+LARGEST = 1e9
 #: Standard deviation of the logistic distribution: a label is 1 where f plus such noise is above 0.
 LOGISTIC_STD = np.pi / np.sqrt(3.0)
 
@@ -63,7 +65,7 @@ class LatentRelease(Release):
         return np.concatenate([self._column(part.noisy.s, column) for part in used])
 
     def _column(self, s: Array, column: int) -> Array:
-        return s.reshape(len(s), -1)[:, column]
+        return s.reshape(len(s), self.outputs)[:, column]
 
     def _moments(self, points: Array) -> tuple[Array, Array]:
         """Return mean and variance of f, (P, D)."""
@@ -121,19 +123,23 @@ class LabelRelease(LatentRelease):
     def columns_at(self, points: Array) -> dict[str, Any]:
         target = self.target_names[0] if self.target_names else "label"
         proba = self.predict_proba(points)
-        columns: dict[str, Any] = {target: self.classes[np.argmax(proba, axis=1)]}
-        for name, p in zip(self.classes, proba.T, strict=True):
-            columns[f"{target}_p_{name}"] = p
+        columns: list[tuple[str, Any]] = [(target, self.classes[np.argmax(proba, axis=1)])]
+        columns += [(f"{target}_p_{c}", p) for c, p in zip(self.classes, proba.T, strict=True)]
         parts = self.uncertainty(points)
         dp = parts.dp.reshape(len(points), -1)
         names = ["log_odds"] if dp.shape[1] == 1 else [f"log_odds_{c}" for c in self.classes]
         mean = self._moments(points)[0]
         total = np.hypot(parts.latent, parts.dp).reshape(dp.shape)
         for c, name in enumerate(names):
-            columns[f"{target}_{name}"] = mean[:, c]
-            columns[f"{target}_{name}_std"] = total[:, c]
-            columns[f"{target}_{name}_noise_std"] = dp[:, c]
-        return columns
+            columns.append((f"{target}_{name}", mean[:, c]))
+            columns.append((f"{target}_{name}_std", total[:, c]))
+            columns.append((f"{target}_{name}_noise_std", dp[:, c]))
+        if len(dict(columns)) < len(columns):
+            raise ValueError(
+                "two columns of the table would have one name, since a class is called like "
+                "another with '_std' added; rename the classes"
+            )
+        return dict(columns)
 
 
 class CountRelease(LatentRelease):
@@ -148,10 +154,12 @@ class CountRelease(LatentRelease):
         """
         points = self.check_points(X)
         mean, variance = (v[:, 0] for v in self._moments(points))
-        rate = np.asarray(exposure) * _exp(mean + 0.5 * variance)
-        if return_std:
-            return rate, rate * np.sqrt(np.expm1(np.minimum(variance, LARGEST_EXPONENT)))
-        return rate
+        log_rate = np.log(check_exposure(exposure, len(points))) + mean + 0.5 * variance
+        if not return_std:
+            return _exp(log_rate)
+        with np.errstate(divide="ignore"):  # without variance there is no deviation: e^−inf
+            log_ratio = 0.5 * (variance + np.log(-np.expm1(-variance)))  # of √(e^v − 1)
+        return _exp(log_rate), _exp(log_rate + log_ratio)
 
     def predict_interval(
         self, X: ArrayLike, coverage: float = 0.95, *, exposure: ArrayLike = 1.0
@@ -159,10 +167,11 @@ class CountRelease(LatentRelease):
         """Return the interval that holds the rate at X with probability ``coverage``."""
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
-        mean, variance = (v[:, 0] for v in self._moments(self.check_points(X)))
+        points = self.check_points(X)
+        mean, variance = (v[:, 0] for v in self._moments(points))
         half = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(variance)
-        size = np.asarray(exposure)
-        return size * _exp(mean - half), size * _exp(mean + half)
+        mean = mean + np.log(check_exposure(exposure, len(points)))
+        return _exp(mean - half), _exp(mean + half)
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation of the log rate at X into its parts.
@@ -192,6 +201,20 @@ RELEASES = {"regression": Release, "classification": LabelRelease, "counts": Cou
 def release_of(**fields: Any) -> Release:
     """Return the release of a blueprint's task."""
     return RELEASES[fields["blueprint"].task](**fields)
+
+
+def check_exposure(exposure: ArrayLike, rows: int) -> Array:
+    """Return the exposure of each row."""
+    try:
+        watched = np.broadcast_to(np.asarray(exposure, dtype=np.float64), (rows,)).copy()
+    except (TypeError, ValueError):
+        watched = np.array([np.nan])
+    if not np.all((watched >= 1.0 / LARGEST) & (watched <= LARGEST)):
+        raise ValueError(
+            f"exposure must be a number > 0 for each of the {rows} rows, or one for all; it is "
+            "public, so drop rows without exposure first"
+        )
+    return watched
 
 
 def _with_observation(parts: Uncertainty, std: float | Array) -> Uncertainty:

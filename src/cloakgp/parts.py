@@ -1,10 +1,13 @@
-"""What one iteration publishes."""
+"""What one iteration publishes, and how the settings of a release were chosen."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from cloakgp.privacy import NoisySketch, Sketch
+from cloakgp.privacy import NoisySketch, Sketch, Spend
+from cloakgp.privacy.selection import Mechanism, spend_kind
+from cloakgp.privacy.utility import Loss
 
 
 class Part(NamedTuple):
@@ -12,3 +15,19 @@ class Part(NamedTuple):
 
     sketch: Sketch
     noisy: NoisySketch
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A private choice of settings that came before a release, and what both spent together."""
+
+    epsilon: float
+    mechanism: Mechanism
+    loss: Loss
+    candidates: int
+    total_epsilon: float  # of the choice and the release, at the δ of the release
+
+    @property
+    def spend(self) -> Spend:
+        """What the choice cost."""
+        return Spend(spend_kind(self.mechanism), self.epsilon)

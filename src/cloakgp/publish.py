@@ -30,6 +30,7 @@ from cloakgp.plan import Plan
 from cloakgp.plot import plot_release
 from cloakgp.privacy import NoisySketch
 from cloakgp.release import Release
+from cloakgp.search import SearchPlan
 from cloakgp.tables import (
     Columns,
     CommandError,
@@ -59,11 +60,17 @@ class Progress:
     private: bool = False  # private values are in memory: no message of others is shown
     spending: bool = False
     released: Path | None = None
+    ledger: str | None = None
 
     def fate(self) -> str:
         """Say what became of the budget."""
         if not self.spending:
             return ""
+        if self.released is None and self.private and self.ledger is not None:
+            return (
+                "Nothing was published. If the spend had been recorded by then, it is wasted; "
+                f"`cloakgp budget history {printable(self.ledger)}` shows that."
+            )
         if self.released is None:
             return "Nothing was published, so no privacy budget was spent."
         return (
@@ -82,9 +89,12 @@ class Job:
     columns: Columns
     at: pd.DataFrame | None
     plan: Plan
+    search: SearchPlan | None = None
 
     @classmethod
-    def prepare(cls, data: Path, settings: Settings, *, to_release: bool = False) -> Job:
+    def prepare(
+        cls, data: Path, settings: Settings, *, to_release: bool = False, search: bool = False
+    ) -> Job:
         """Read the public columns and plan.  The private column stays closed."""
         present = settings.output if to_release else ()
         columns = read_columns(
@@ -94,7 +104,10 @@ class Job:
         with _explained():
             extra = {"exposure": columns.exposure} if settings.task == "counts" else {}
             plan = settings.estimator().plan(columns.inputs, at=at, groups=columns.groups, **extra)
-        return cls(data, settings, columns, at, plan)
+            found = None
+            if search:
+                found = settings.search().plan(columns.inputs, at=at, groups=columns.groups)
+        return cls(data, settings, columns, at, plan, found)
 
     def draw(self) -> Release:
         """Open the private column and draw the noise."""
@@ -116,6 +129,13 @@ class Job:
             raise CommandError(f"{printable(self.data)} changed since the plan; start again")
         y = now.outputs if len(settings.output) > 1 else now.outputs[settings.output[0]]
         extra = {"exposure": now.exposure} if settings.task == "counts" else {}
+        if self.search is not None:
+            with _explained(ours_only=True):
+                return (
+                    settings.search()
+                    .fit(now.inputs, y, at=self.at, groups=now.groups, plan=self.search)
+                    .release_
+                )
         with _explained(ours_only=True):
             model = settings.estimator().fit(now.inputs, y, at=self.at, groups=now.groups, **extra)
         return model.release_
@@ -123,7 +143,7 @@ class Job:
 
 def publish(job: Job, folder: Path, progress: Progress, step: Callable[[str], object]) -> Release:
     """Spend once, and write the release and everything that follows from it into a folder."""
-    progress.spending = True
+    progress.spending, progress.ledger = True, job.settings.ledger
     if job.plan.published_values == 0:
         raise CommandError(
             "there is nothing to publish: the predictions would not depend on anybody's output. "

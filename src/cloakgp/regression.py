@@ -61,7 +61,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     rank : int, default None
         Publish at most this many values for each output.
     ledger, dataset
-        The budget ledger and the name of the data set in it.
+        A budget ledger (``Ledger`` or its file) and the name of the data set in it.  The spend is
+        recorded there before noise is drawn, and a fit past the cap is refused.
     random_state : int, default None
         Anything but None makes the noise repeatable and therefore **not private**.
     """
@@ -120,7 +121,6 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         shape = shape_of(y, len(rows))
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
         plan = Plan.draw(self._facts(rows, lo, hi, at, groups, column_names(X)))
-        rehearsal = self._ready_to_spend(plan)
         noisy = release_sketch(
             plan.sketch,
             y,
@@ -129,7 +129,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             delta=self.delta,
             calibration=plan.blueprint.calibration,
             groups=plan.blueprint.groups,
-            rehearsal=rehearsal,
+            **self._spending(plan),
         )
         self.release_ = Release(
             blueprint=plan.blueprint,
@@ -138,6 +138,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             gap=plan.design.gap,
             status=plan.design.status,
             target_names=target_names(y),
+            release_id=self._release_id,
         )
         return self
 
@@ -159,6 +160,12 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
+
+    def selection_bounds(self) -> tuple[float, float]:
+        lo, hi = self._bounds(outputs=None)
+        if len(lo) != 1:
+            raise ValueError(f"a private search is for one output column, not for {len(lo)}")
+        return float(lo[0]), float(hi[0])
 
     def _bounds(self, outputs: int | None) -> tuple[Array, Array]:
         """Return public bounds as one pair for each output column."""

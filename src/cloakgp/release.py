@@ -22,7 +22,7 @@ from cloakgp.decode import Decoder, Uncertainty
 from cloakgp.frames import select
 from cloakgp.gp.kernels import check_rows
 from cloakgp.manifest import from_archive, to_archive
-from cloakgp.parts import Part
+from cloakgp.parts import Chosen, Part
 from cloakgp.plan import Blueprint
 from cloakgp.privacy import NoisySketch, Sketch
 from cloakgp.verification import VerificationReport, verify
@@ -47,6 +47,7 @@ class Release:
     created: str = field(default_factory=lambda: _now())
     version: str = __version__
     later: tuple[Part, ...] = ()  # of further iterations, which share the budget
+    selection: Chosen | None = None  # how its settings were chosen, if privately
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -67,6 +68,11 @@ class Release:
     def delta(self) -> float:
         """The δ that was spent."""
         return self.noisy.delta
+
+    @property
+    def total_epsilon(self) -> float:
+        """The ε that was spent at ``delta``, the private choice of settings included."""
+        return self.epsilon if self.selection is None else self.selection.total_epsilon
 
     @property
     def private(self) -> bool:

@@ -195,6 +195,20 @@ def _meaning(release: Release) -> str:
     )
 
 
+def _choice(release: Release) -> str:
+    """Say what a private choice of settings cost beside the release."""
+    chosen = release.selection
+    if chosen is None:
+        return ""
+    return (
+        f"\n\nThe settings of the model were chosen among {chosen.candidates}, privately, by how "
+        f"well they predict ({escape(chosen.loss)} error, mechanism: {escape(chosen.mechanism)}). "
+        f"That cost epsilon = {chosen.epsilon:g} by itself; the choice and the release together "
+        f"are differentially private with epsilon = {_up(chosen.total_epsilon, 4):g} and delta = "
+        f"{release.delta:g}. The figures above are those of the release alone."
+    )
+
+
 def _noise(release: Release) -> str:
     noisy = release.noisy
     if math.isinf(noisy.epsilon):
@@ -214,7 +228,7 @@ def _noise(release: Release) -> str:
         "## How it was made\n\n"
         f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
         f"{escape(release.blueprint.design)}; {escape(release.status)}). A worse choice would have "
-        "cost accuracy, not privacy."
+        f"cost accuracy, not privacy.{_choice(release)}"
     )
 
 

@@ -66,11 +66,12 @@ def read_columns(
     outputs: Sequence[str] = (),
     present: Sequence[str] = (),
     exposure: str | None = None,
-    labels: bool = False,
+    labels: Sequence[str] = (),
 ) -> Columns:
     """Read columns of a CSV or Parquet file.
 
-    ``outputs`` are private and opened only when given, as numbers or, with ``labels``, as texts.
+    ``outputs`` are private and opened only when given, as numbers or, with ``labels``, as texts:
+    then those named there are labels even if they look like a missing value, such as "none".
     ``present`` are names that the header must have although their columns stay closed.
     """
     named = [name for name in (groups, exposure) if name is not None]
@@ -86,7 +87,7 @@ def read_columns(
         return Columns(frame, owners, watched)
     if labels:
         private: dict[str, Any] = {
-            name: _private_labels(name, table.text(name)) for name in outputs
+            name: _private_labels(name, table.text(name, labels)) for name in outputs
         }
     else:
         private = {name: _private(name, table.numbers(name)) for name in outputs}
@@ -192,9 +193,10 @@ class _Csv:
                 values[row] = number
         return _Numbers(values, missing, wrong)
 
-    def text(self, name: str) -> list[str | None]:
-        """Return a column as labels."""
-        return [None if cell.lower() in MISSING else cell for cell in self.cells[name]]
+    def text(self, name: str, known: Sequence[str] = ()) -> list[str | None]:
+        """Return a column as labels; those that are ``known`` are not missing."""
+        missing = MISSING - {label.lower() for label in known}
+        return [None if cell.lower() in missing else cell for cell in self.cells[name]]
 
     def _lines(self) -> Iterator[list[str]]:
         failed = False
@@ -268,7 +270,7 @@ class _Parquet:
         wrong = int(np.isinf(values).sum())
         return _Numbers(values, int(np.isnan(values).sum()), wrong)
 
-    def text(self, name: str) -> list[str | None]:
+    def text(self, name: str, known: Sequence[str] = ()) -> list[str | None]:
         """Return a column as labels."""
         labels: list[str | None] = [None] * self.table.num_rows
         with contextlib.suppress(self.arrow.ArrowException):

@@ -33,6 +33,7 @@ from cloakgp.options import Settings
 from cloakgp.plan import EPSILONS, Plan
 from cloakgp.publish import OUTPUTS, Progress
 from cloakgp.release import Release, VerificationReport
+from cloakgp.search import SearchPlan
 from cloakgp.statement import best_guess, certificate, names_of, people_in
 from cloakgp.tables import CommandError, listed, printable
 
@@ -263,11 +264,18 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
         console,
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of {people} "
         f"people by {listed(inputs)}.\n"
-        f"Guarantee: differentially private with epsilon = {release.epsilon:g} and delta = "
-        f"{release.delta:g}, for replacing one person's private values.\n"
+        f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
+        f"{release.delta:g}, for replacing one person's private values"
+        f"{'' if release.selection is None else ', the choice of settings included'}.\n"
         f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
+
+
+def show_search(console: Console, plan: SearchPlan) -> None:
+    """Say how well a private search would choose, and show its candidates."""
+    _say(console, plan.summary())
+    _show_table(console, plan.to_frame(), "Candidates (one person moves a loss by 'sensitivity')")
 
 
 def show_verification(console: Console, release: Release, report: VerificationReport) -> None:

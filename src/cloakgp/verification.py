@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cloakgp._version import __version__
-from cloakgp.privacy import gaussian_sigma, squared_sensitivity
+from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
 from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class VerificationReport:
 
 def verify(release: Release) -> VerificationReport:
     """Run every check."""
-    checks = (_contents, _sensitivity, _noise, _outputs, _grid, _privacy)
+    checks = (_contents, _sensitivity, _noise, _outputs, _grid, _selection, _privacy)
     return VerificationReport(tuple(check(release) for check in checks))
 
 
@@ -167,6 +167,26 @@ def _grid_of(part: Part) -> Check:
     count = noisy.values.size * noisy.parts
     fine = not noisy.private or grid_is_fine_enough(scale, count, noisy.epsilon)
     return Check("grid", fine, detail if fine else f"{detail}, too coarse for the proof")
+
+
+def _selection(release: Release) -> Check:
+    """The choice of settings and the release together must cost what is claimed."""
+    chosen, noisy = release.selection, release.noisy
+    if chosen is None:
+        return Check("selection", True, "no settings were chosen from the private outputs")
+    if not noisy.sigma > 0:
+        return Check("selection", not noisy.private, "no noise was added")
+    try:
+        release_spend = Spend.gaussian(noisy.sigma / math.sqrt(noisy.parts))
+        total = total_guarantee([chosen.spend, release_spend], noisy.delta)
+    except ValueError as error:
+        return Check("selection", False, str(error))
+    detail = (
+        f"choosing among {chosen.candidates} settings (epsilon={chosen.epsilon:g}, "
+        f"{chosen.mechanism}) and releasing cost epsilon={total:.6g} together, "
+        f"{chosen.total_epsilon:.6g} is stated"
+    )
+    return Check("selection", total <= chosen.total_epsilon * (1.0 + 1e-12), detail)
 
 
 def _privacy(release: Release) -> Check:

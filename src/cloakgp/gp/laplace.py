@@ -76,10 +76,12 @@ class Poisson:
         rate, c = self._rate(f), self.cap
         if c is None:
             return rate
-        low, lower = _at_most(c - 2, rate), _at_most(c - 3, rate)
-        # The second moment about the cap: both differences are zero for those at the cap.
-        square = rate**2 * lower + (1.0 - 2.0 * c) * rate * low + c**2 * _at_most(c - 1, rate)
-        return np.maximum(square - (c - self.mean(f)) ** 2, 0.0)
+        below, low, lower = (_at_most(c - n, rate) for n in (1, 2, 3))
+        # Second moment minus squared mean, about the cap where most are near it, else about 0.
+        about_cap = rate**2 * lower + (1.0 - 2.0 * c) * rate * low + c**2 * below
+        about_cap -= (c * below - rate * low) ** 2
+        about_zero = rate**2 * lower + rate * low + c**2 * gammainc(c, rate) - self.mean(f) ** 2
+        return np.maximum(np.where(rate > 0.5 * c, about_cap, about_zero), 0.0)
 
     def _rate(self, f: Array) -> Array:
         return self.exposure * np.exp(np.clip(f, -LARGEST_LOG, LARGEST_LOG))

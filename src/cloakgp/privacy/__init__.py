@@ -14,13 +14,18 @@ from cloakgp.privacy.accounting import (
     total_guarantee,
 )
 from cloakgp.privacy.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
+from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, LedgerTampered
 from cloakgp.privacy.selection import Selection, choose
 from cloakgp.privacy.sensitivity import Sketch, quantise, squared_sensitivity
 from cloakgp.privacy.sketch import NoisySketch, release, release_counts, release_labels
-from cloakgp.privacy.utility import Fold, select, utility_sensitivity
+from cloakgp.privacy.utility import Fold, select, select_labels, utility_sensitivity
 
 __all__ = [
+    "BudgetExceeded",
     "Fold",
+    "Ledger",
+    "LedgerError",
+    "LedgerTampered",
     "NoisySketch",
     "Selection",
     "Sketch",
@@ -36,6 +41,7 @@ __all__ = [
     "release_counts",
     "release_labels",
     "select",
+    "select_labels",
     "split_budget",
     "squared_sensitivity",
     "total_delta",

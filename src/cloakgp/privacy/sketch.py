@@ -39,6 +39,9 @@ enable_features("contrib")
 #: Draws integer noise: (scale, number of values) -> integers.  Only for rehearsals: not private.
 NoiseSource = Callable[[float, int], Integers]
 
+#: Records a spend, or fails.
+Commit = Callable[[], object]
+
 #: u is kept as multiples of 2^-k with k between these; the release takes the largest that fits.
 FEWEST_VALUE_BITS, MOST_VALUE_BITS = 16, 40
 #: Noise further out than this many standard deviations has probability below 10^-700.
@@ -81,18 +84,20 @@ def release(
     groups: ArrayLike | None = None,
     parts: int = 1,
     rehearsal: NoiseSource | None = None,
+    commit: Commit | None = None,
 ) -> NoisySketch:
     """Publish T u plus noise: (``epsilon``, ``delta``)-private under replacing one person's values.
 
     ``y`` is (N,) or (N, D), clipped into the public ``bounds`` (lo, hi), each a number or one per
     column.  With ``parts`` = k this is one of k releases about the same people that spend
     (``epsilon``, ``delta``) together.  With ``epsilon=inf`` no noise is added; with ``rehearsal``
-    the noise comes from that function; both are stamped as not private.
+    the noise comes from that function; both are stamped as not private.  ``commit`` is called when
+    everything has been checked, before any noise is drawn: if it fails, nothing is released.
     """
     values, lo, hi, flat = _checked_outputs(y, bounds, people=sketch.matrix.shape[1])
     # One person moves each of the D columns of T u by at most 1, so all of them by at most √D.
     columns = values.shape[1]
-    noise = _Noise(epsilon, delta, calibration, parts, math.sqrt(columns), rehearsal)
+    noise = _Noise(epsilon, delta, calibration, parts, math.sqrt(columns), rehearsal, commit)
     _check_sensitivity(squared_sensitivity(sketch, groups), sketch)
     value_bits = value_bits_for(sketch, noise.std)
     blocks = _blocks(sketch.matrix, values, lo, hi, value_bits)
@@ -110,6 +115,7 @@ def release_labels(
     groups: ArrayLike | None = None,
     parts: int = 1,
     rehearsal: NoiseSource | None = None,
+    commit: Commit | None = None,
 ) -> NoisySketch:
     """Publish T u plus noise for u the indicators of ``labels`` among the public ``classes``.
 
@@ -118,7 +124,8 @@ def release_labels(
     """
     codes, count = _checked_labels(labels, classes, people=sketch.matrix.shape[1])
     two = count == 2
-    noise = _Noise(epsilon, delta, calibration, parts, 1.0 if two else math.sqrt(2.0), rehearsal)
+    reach = 1.0 if two else math.sqrt(2.0)
+    noise = _Noise(epsilon, delta, calibration, parts, reach, rehearsal, commit)
     _check_sensitivity(squared_sensitivity(sketch, groups, joint=not two), sketch)
     value_bits = value_bits_for(sketch, noise.std)
     blocks = _label_blocks(sketch.matrix, codes, count, value_bits)
@@ -136,6 +143,7 @@ def release_counts(
     groups: ArrayLike | None = None,
     parts: int = 1,
     rehearsal: NoiseSource | None = None,
+    commit: Commit | None = None,
 ) -> NoisySketch:
     """Publish T u plus noise for u = ``counts``/``cap``; counts above the public cap count as it.
 
@@ -159,6 +167,7 @@ def release_counts(
         groups=groups,
         parts=parts,
         rehearsal=rehearsal,
+        commit=commit,
     )
 
 
@@ -172,6 +181,7 @@ class _Noise:
     parts: int
     sensitivity: float
     rehearsal: NoiseSource | None
+    commit: Commit | None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.parts, int) and self.parts >= 1):
@@ -215,6 +225,8 @@ def _publish(
             f"{count} values are too many for the noise grid at epsilon={noise.epsilon:g}; "
             "publish fewer (a smaller rank)"
         )
+    if noise.commit is not None:
+        noise.commit()
     total = np.zeros((sketch.matrix.shape[0], columns), dtype=np.int64)
     for T_block, u_block in blocks:
         total += T_block @ u_block  # exact: |entries| stay below 2^62 by the choice of value_bits
@@ -349,7 +361,7 @@ def _checked_labels(
         )
     codes = np.full(people, -1, dtype=np.intp)
     try:
-        given = np.asarray(labels).reshape(people)
+        given = _as_labels(labels).reshape(people)
         for code, name in enumerate(names.tolist()):
             codes[np.asarray(given == name, dtype=bool)] = code
     except Exception:
@@ -365,7 +377,7 @@ def _checked_labels(
 def found_classes(labels: ArrayLike) -> tuple[Any, ...]:
     """Return the different labels in order, for those who declare them to be public."""
     try:
-        given = np.asarray(labels)
+        given = _as_labels(labels)
         if given.dtype.kind != "f" or np.array_equal(given, np.floor(given)):
             return tuple(np.unique(given).tolist())
     except Exception:
@@ -374,6 +386,15 @@ def found_classes(labels: ArrayLike) -> tuple[Any, ...]:
         "Unknown label type: the labels in y are fractions, or of kinds that cannot be put in "
         "order; name the classes"
     )
+
+
+def _as_labels(labels: Any) -> NDArray[Any]:
+    """Return labels as they are: NumPy would turn numbers, NaN too, among texts into texts."""
+    if np.ma.is_masked(labels):
+        raise ValueError("masked labels are missing ones")
+    given = np.asarray(labels)
+    mixed = given.dtype.kind == "U" and not hasattr(labels, "dtype")
+    return np.asarray(labels, dtype=object) if mixed else given
 
 
 def _as_floats(y: Any) -> NDArray[np.float64] | None:

@@ -21,7 +21,7 @@ from scipy.special import ndtr
 
 from cloakgp.privacy.selection import ChoiceNoise, Mechanism, Selection, check_choice, choose
 from cloakgp.privacy.sensitivity import _group_codes
-from cloakgp.privacy.sketch import _as_floats
+from cloakgp.privacy.sketch import Commit, _as_floats, _checked_labels
 
 Loss = Literal["absolute", "squared"]
 Floats = NDArray[np.float64]
@@ -90,12 +90,14 @@ def select(
     groups: ArrayLike | None = None,
     keep: ArrayLike | None = None,
     rehearsal: ChoiceNoise | None = None,
+    commit: Commit | None = None,
 ) -> Selection:
     """Choose the candidate with a small cross-validated loss: ``epsilon``-private.
 
     ``y`` (N,) is clipped into the public ``bounds``.  Candidates for which ``keep`` is false are
     left out; ``keep`` must be decided from public facts.  Sensitivities are computed here, from
-    the folds, whatever anybody said about them.
+    the folds, whatever anybody said about them.  ``commit`` is called when everything has been
+    checked, before the choice is made: if it fails, nothing is chosen.
     """
     check_choice(epsilon, mechanism)
     lo, width = _checked_bounds(bounds)
@@ -104,6 +106,8 @@ def select(
     kept = _kept(keep, len(candidates))
     scaled = [_unit_folds(folds, people, lo, width) for folds in candidates]
     steps = [_sensitivity(folds, people, kind, groups) for folds in scaled]
+    if commit is not None:
+        commit()
     chosen = choose(
         [_total_loss(scaled[i], u, kind) for i in kept],
         [steps[i] for i in kept],
@@ -117,6 +121,37 @@ def select(
         mechanism=mechanism,
         sensitivities=tuple(step * _unit(width, kind) for step in steps),
         private=rehearsal is None,
+    )
+
+
+def select_labels(
+    candidates: Sequence[Sequence[Fold]],
+    labels: ArrayLike,
+    classes: ArrayLike,
+    *,
+    epsilon: float,
+    loss: Loss = "absolute",
+    mechanism: Mechanism = "permute-and-flip",
+    groups: ArrayLike | None = None,
+    keep: ArrayLike | None = None,
+    rehearsal: ChoiceNoise | None = None,
+    commit: Commit | None = None,
+) -> Selection:
+    """Choose as ``select`` does, for labels of two public ``classes`` as −1 and 1."""
+    codes, count = _checked_labels(labels, classes, people=len(np.asarray(labels)))
+    if count != 2:
+        raise ValueError(f"selection is for two classes, got {count}")
+    return select(
+        candidates,
+        2.0 * codes - 1.0,
+        (-1.0, 1.0),
+        epsilon=epsilon,
+        loss=loss,
+        mechanism=mechanism,
+        groups=groups,
+        keep=keep,
+        rehearsal=rehearsal,
+        commit=commit,
     )
 
 
