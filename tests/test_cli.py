@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import errno
+import io
 import json
 import math
 import os
@@ -23,10 +24,11 @@ from sklearn.gaussian_process.kernels import RBF, Kernel
 from typer.testing import CliRunner
 
 import cloakgp
-from cloakgp import PrivateGPRegressor, Release, publish, tables, terminal
+from cloakgp import Ledger, PrivateGPRegressor, Release, publish, tables, terminal
 from cloakgp.cli import app
 from cloakgp.datasets import make_heights
 from cloakgp.options import Settings, parse_kernel
+from cloakgp.privacy import Spend, sketch
 from cloakgp.tables import CommandError, read_columns, read_points, to_csv, write_file
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -588,7 +590,15 @@ def test_settings_come_from_a_file_and_flags_win(data, tmp_path):
     ("text", "part"),
     [
         ("epsilom = 1", "epsilom"),
-        ("epsilom = 1", "known are: inputs, output, bounds, epsilon"),
+        ("epsilom = 1", "known are: task, inputs, output, classes, cap, exposure, bounds, epsilon"),
+        ('task = "ranking"', "one of regression, classification, counts"),
+        ("iterations = 0", "whole number"),
+        ('target = "people"', "one of auto, points, latents"),
+        ("classes = [true, false]", "must be text"),
+        ('task = "classification"\ninputs = "age"', "--classes is missing"),
+        ('task = "classification"\ninputs = "age"\nclasses = [1, 1.0]', "twice"),
+        ('task = "counts"\ninputs = "age"', "--cap is missing"),
+        ('task = "counts"\ninputs = "age"\ncap = 2.5', "whole number"),
         ("epsilon = true", "must be a number"),
         ('epsilon = "', "is not TOML"),
         ("rank = 1.5", "whole number"),
@@ -793,6 +803,216 @@ def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
+# ------------------------------------------------------------------------------ labels and counts
+
+LABELS = ("--task", "classification", "--inputs", "age", "--kernel", "9*RBF(20)")
+COUNTS = ("--task", "counts", "--inputs", "age", "--kernel", "1*RBF(20)", "--cap", "9")
+
+
+def outcomes():
+    age = np.arange(40) * 2 % 71
+    return pd.DataFrame(
+        {
+            "age": age,
+            "ill": np.where(age > 35, "yes", "no"),
+            "grade": np.array(["a", "b", "c"])[age // 24],
+            "flag": (age > 35).astype(int),
+            "falls": age // 10,
+            "years": 1.0 + age / 70,
+        }
+    )
+
+
+@pytest.fixture
+def cases(tmp_path):
+    path = tmp_path / "cases.csv"
+    path.write_bytes(to_csv(outcomes()))
+    return path
+
+
+TASKS = {
+    "text": (*LABELS, "--output", "ill", "--classes", "yes,no"),
+    "numbers": (*LABELS, "--output", "flag", "--classes", "0,1", "--iterations", "2"),
+    "three": (*LABELS, "--output", "grade", "--classes", "a,b,c", "--design", "total"),
+    "paper": (
+        *(*LABELS, "--output", "ill", "--classes", "no,yes", "--decode", "direct"),
+        *("--design", "volume", "--calibration", "hall", "--target", "latents", "--epsilon", "1"),
+    ),
+    "counts": (*COUNTS, "--output", "falls"),
+    "exposure": (*COUNTS, "--output", "falls", "--exposure", "years", "--iterations", "2"),
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "ending"),
+    [*((task, "csv") for task in TASKS), ("text", "parquet"), ("numbers", "parquet")],
+)
+def test_classes_and_counts_are_planned_released_predicted_and_verified(
+    task, ending, cases, tmp_path
+):
+    words, data = TASKS[task], cases
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+        data = tmp_path / "cases.parquet"
+        outcomes().to_parquet(data)
+    plan = json.loads(run("plan", data, *words, "--json", "--no-compare").stdout)
+    assert plan["task"] == ("counts" if "falls" in words else "classification")
+    out = tmp_path / "out"
+    result = run("release", data, *words, "--yes", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} == OUTPUTS
+    file = out / "release.cloakgp"
+    release = Release.load(file)
+    assert release.private
+    assert len(release.parts) == (2 if "--iterations" in words else 1)
+    assert run("verify", file).exit_code == 0
+    shown = run("predict", file, "--at", "age=0:70:5")
+    assert shown.exit_code == 0, shown.output
+    table = pd.read_csv(io.StringIO(shown.stdout))
+    expected = release.to_frame(np.linspace(0, 70, 5)[:, None])
+    assert list(table) == list(expected)
+    numbers = expected.select_dtypes(float).columns
+    np.testing.assert_allclose(table[numbers], expected[numbers], rtol=1e-8)
+    assert list(pd.read_csv(out / "predictions.csv")) == list(expected)
+
+
+def test_a_plan_of_labels_reads_no_private_column(cases):
+    cases.write_bytes(to_csv(outcomes().assign(ill=SECRET, flag=SECRET, falls=SECRET)))
+    for task in ("text", "numbers", "counts"):
+        result = run("plan", cases, *TASKS[task], "--no-compare")
+        assert result.exit_code == 0, result.output
+        assert SECRET not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ((*LABELS, "--output", "ill"), ["--classes is missing"]),
+        ((*LABELS, "--output", "ill", "--classes", "no"), ["--classes is missing"]),
+        ((*LABELS, "--output", "ill", "--classes", "no,no"), ["twice"]),
+        ((*LABELS, "--output", "flag", "--classes", "1,1.0"), ["twice"]),
+        ((*LABELS, "--output", "ill", "--classes", "no,,yes"), ["must be text"]),
+        ((*LABELS, "--output", "ill,grade", "--classes", "a,b"), ["one private column"]),
+        ((*TASKS["text"], "--bounds", "0,1"), ["--bounds has no meaning"]),
+        ((*TASKS["text"], "--cap", "3"), ["--cap has no meaning"]),
+        ((*TASKS["text"], "--exposure", "years"), ["--exposure has no meaning"]),
+        ((*TASKS["text"], "--noise-variance", "3"), ["--noise-variance has no meaning"]),
+        ((*TASKS["counts"], "--classes", "a,b"), ["--classes has no meaning"]),
+        ((*TASKS["counts"], "--exposure", "falls"), ["private and as public"]),
+        ((*TASKS["counts"], "--exposure", "ill"), ["'ill'", "not a finite number"]),
+        ((*TASKS["counts"], "--exposure", "age"), ["exposure must be a number > 0"]),
+        ((*TASKS["counts"], "--cap", "0"), ["cap must be a whole number"]),
+        (COUNTS[:-2], ["--cap is missing"]),
+        ((*SPEND[:6], "--output", "falls", "--iterations", "2"), ["--iterations has no meaning"]),
+        ((*TASKS["text"], "--task", "ranking"), ["--task", "one of regression"]),
+        ((*TASKS["text"], "--prior-mean", "1,2,3"), ["--prior-mean"]),
+        ((*TASKS["text"], "--epsilon", "2", "--calibration", "hall"), ["hall"]),
+    ],
+    ids=lambda value: " ".join(value[-4:]),
+)
+def test_options_that_do_not_fit_the_task_are_refused_unspent(words, parts, cases, tmp_path):
+    out = tmp_path / "out"
+    fails(run("release", cases, *words, "--yes", "--out", out), *parts, "no privacy budget")
+    assert not out.exists() or list(out.iterdir()) == []
+
+
+BAD_PRIVATE = {
+    "an unknown label": ("text", {"ill": SECRET}),
+    "a missing label": ("text", {"ill": None}),
+    "a missing label of three": ("three", {"grade": "NA"}),
+    "text for numbers": ("numbers", {"flag": SECRET}),
+    "an unknown number": ("numbers", {"flag": 4711}),
+    "a missing number": ("numbers", {"flag": None}),
+    "a negative count": ("counts", {"falls": -4711}),
+    "a fraction": ("counts", {"falls": 4711.5}),
+    "a missing count": ("counts", {"falls": None}),
+    "text for a count": ("counts", {"falls": SECRET}),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PRIVATE)
+def test_bad_labels_and_counts_are_refused_unspent_and_unnamed(case, cases, tmp_path):
+    task, change = BAD_PRIVATE[case]
+    frame = outcomes().astype(object)
+    for name, value in change.items():
+        frame.loc[17, name] = value
+    cases.write_bytes(to_csv(frame))
+    out = tmp_path / "out"
+    words = ("--debug", "release", cases, *TASKS[task], "--yes", "--out", out)
+    text = fails(run(*words), "no privacy budget")
+    assert "4711" not in text
+    assert not re.search(r"\b(17|18|19|40)\b", text), "a row or a count"
+    assert list(out.iterdir()) == []
+
+
+def test_labels_that_look_missing_are_labels_if_they_are_named(cases, tmp_path):
+    frame = outcomes()
+    frame["ill"] = np.where(frame["ill"] == "yes", "none", "NA")
+    cases.write_bytes(to_csv(frame))
+    words = (*LABELS, "--output", "ill", "--classes", "none,NA", "--yes")
+    result = run("release", cases, *words, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    release = Release.load(tmp_path / "out" / "release.cloakgp")
+    assert release.blueprint.classes == ("NA", "none")
+
+
+def test_infinity_is_a_text_among_labels():
+    asked = {"task": "classification", "inputs": "a", "classes": "1,inf"}
+    assert Settings.gather(asked).labels == ["1", "inf"]
+
+
+def test_classes_that_are_numbers_or_texts_reach_the_estimator_as_such():
+    asked = {"task": "classification", "inputs": "a", "output": "y", "iterations": 2}
+    for classes, labels in (
+        ("0,1", [0, 1]),
+        ("1.5,2", [1.5, 2]),
+        ("no,1", ["no", "1"]),
+        ([0, 1], [0, 1]),
+        (["no", "yes"], ["no", "yes"]),
+    ):
+        settings = Settings.gather({**asked, "classes": classes, "target": "points"})
+        model = settings.estimator()
+        assert model.classes == labels
+        assert model.iterations == 2
+        assert model.target == "points"
+    model = Settings.gather(
+        {"task": "counts", "inputs": "a", "cap": 7, "prior_mean": 2}
+    ).estimator()
+    assert (model.cap, model.prior_mean, model.approximation) == (7.0, 2.0, "dtc")
+
+
+def test_a_settings_file_can_describe_every_task(cases, tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text(
+        'task = "classification"\ninputs = ["age"]\noutput = "flag"\nclasses = [0, 1]\n'
+        'iterations = 2\ntarget = "latents"\ndesign = "total"\n'
+    )
+    shown = run("plan", cases, "--config", config, "--json", "--no-compare")
+    report = json.loads(shown.stdout)
+    assert (report["iterations"], report["target"], report["task"]) == (
+        2,
+        "latents",
+        "classification",
+    )
+    config.write_text(
+        'task = "counts"\ninputs = "age"\noutput = "falls"\ncap = 9\nexposure="years"'
+    )
+    out = tmp_path / "out"
+    assert run("release", cases, "--config", config, "--yes", "--out", out).exit_code == 0
+    exposure = Release.load(out / "release.cloakgp").blueprint.likelihood.exposure
+    np.testing.assert_allclose(exposure, outcomes()["years"], rtol=1e-9)
+
+
+def test_columns_of_one_name_are_refused_before_anything_is_spent(cases, tmp_path):
+    words = (*LABELS, "--output", "grade", "--classes", "a,a_std,b,c", "--yes")
+    out = tmp_path / "out"
+    fails(run("release", cases, *words, "--out", out), "two columns of one name", "no privacy")
+    frame = outcomes().rename(columns={"age": "ill_p_no"})
+    cases.write_bytes(to_csv(frame))
+    words = ("--task", "classification", "--inputs", "ill_p_no", *TASKS["text"][4:], "--yes")
+    fails(run("release", cases, *words, "--out", out), "two columns of one name")
+
+
 # --------------------------------------------------------------------------- help, demo, processes
 
 
@@ -815,7 +1035,10 @@ def test_the_demo_leaves_everything_in_one_folder_and_can_run_again(tmp_path, mo
         result = run("demo")
         assert result.exit_code == 0, result.output
     names = {path.name for path in Path("demo-output").iterdir()}
-    assert names == OUTPUTS | {"heights.csv", "plan.png"}
+    assert names == OUTPUTS | {"heights.csv", "plan.png", "diagnoses.csv", "diagnosis"}
+    diagnosis = Path("demo-output", "diagnosis")
+    assert {path.name for path in diagnosis.iterdir()} == OUTPUTS
+    assert run("verify", diagnosis / "release.cloakgp").exit_code == 0
     for part in ("differentially private with epsilon = 1", "Certificate", "The guarantee holds"):
         assert part in result.stdout
 
@@ -876,3 +1099,241 @@ def test_a_reader_that_leaves_early_is_no_error(saved):
 
 def test_figures_on_stdout_are_finite_or_null():
     assert terminal._plain({"a": [math.inf, np.float64(1.0), np.int64(2)]}) == {"a": [None, 1.0, 2]}
+
+
+# ----------------------------------------------------------------------------- select and --ledger
+
+TRY = ("--try", "kernel=900*RBF(5)|900*RBF(40)", "--folds", "3")
+SELECT = (*SPEND, *TRY, "--selection-epsilon", "0.5")
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5)
+
+
+def account(book):
+    return ("--ledger", book.path, "--dataset", "people")
+
+
+def test_a_selection_publishes_and_every_page_states_the_total(data, tmp_path):
+    result = run("select", data, *SELECT, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "out").iterdir()} == OUTPUTS
+    release = Release.load(tmp_path / "out" / "release.cloakgp")
+    assert release.private
+    assert (release.epsilon, release.selection.epsilon) == (2.0, 0.5)
+    assert release.selection.candidates == 2
+    assert 2.0 < release.total_epsilon < 2.5
+    total = f"epsilon = {release.total_epsilon:.6g} and delta"
+    assert "one of 2 candidates at epsilon=0.5" in result.stdout
+    assert "Chance of choosing the best" in result.stdout
+    for words in (result.stdout, run("verify", tmp_path / "out" / "release.cloakgp").stdout):
+        assert total in " ".join(words.split())
+        assert "choice of settings included" in " ".join(words.split())
+    statement = (tmp_path / "out" / "statement.md").read_text()
+    stated = float(statement.split("private with epsilon = ")[-1].split()[0])
+    assert release.total_epsilon <= stated < 1.001 * release.total_epsilon
+    report = json.loads(run("verify", tmp_path / "out" / "release.cloakgp", "--json").stdout)
+    assert report["total_epsilon"] == release.total_epsilon > report["epsilon"] == 2.0
+
+
+def test_a_release_without_a_selection_states_its_own_epsilon(saved):
+    words = " ".join(run("verify", saved).stdout.split())
+    assert "no more than epsilon = 1 and delta = 1e-05 allow. That" in words
+
+
+@pytest.mark.parametrize("private", [SECRET, "", "\x00"])
+def test_planning_a_selection_opens_no_private_column_and_spends_nothing(tmp_path, book, private):
+    path = tmp_path / "people.csv"
+    with open(path, "w", newline="", encoding="latin-1") as file:
+        csv.writer(file).writerows([("age", "height"), *((age, private) for age in range(20))])
+    before, there = book.verify(), sorted(tmp_path.iterdir())
+    result = run("select", path, *PLAN, *TRY, *account(book), "--plan-only")
+    assert result.exit_code == 0, result.output
+    assert SECRET not in result.output
+    for part in ("Chance of choosing the best", "sensitivity", "RBF(length_scale=40)", "blind"):
+        assert part in result.stdout
+    assert book.verify() == before
+    assert sorted(tmp_path.iterdir()) == there
+
+
+def test_labels_can_be_selected_for(tmp_path):
+    frame = people()
+    frame["ill"] = np.where(frame["age"] > 35, "yes", "no")
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(frame))
+    words = (
+        "--task",
+        "classification",
+        "--classes",
+        "no,yes",
+        "--inputs",
+        "age",
+        "--output",
+        "ill",
+    )
+    tried = ("--try", "prior_mean=-1|0|1", "--folds", "3", "--mechanism", "exponential")
+    result = run("select", path, *words, *tried, "--yes", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    release = Release.load(tmp_path / "out" / "release.cloakgp")
+    assert release.selection.mechanism == "exponential"
+    assert release.blueprint.prior_mean[0] in (-1.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ((), "--try is missing"),
+        (("--try", "kernel"), "--try must be text"),
+        (("--try", "colour=red|blue"), "--try must be one of kernel, noise_variance"),
+        (("--try", "epsilon=1|2"), "--try must be one of kernel, noise_variance"),
+        (("--try", "rank=1", "--try", "rank=2"), "once, with its values"),
+        (("--try", "rank=1|two"), "--try must be a whole number"),
+        (("--try", "rank=0"), "--try must be a whole number"),
+        (("--try", "noise_variance=1|x"), "--try must be a number"),
+        (("--try", "prior_mean=1,2|3"), "--try must be one number"),
+        (("--try", "kernel=RBF(1)|RBF(1"), "position 6"),
+        (("--try", "kernel=RBF(1)|RBF([1,2])"), "lengthscales"),
+        (("--try", "design=best"), "one of bayes, total, worst, volume"),
+        ((*TRY, "--folds", "1"), "from 2 to the 40 people"),
+        ((*TRY, "--folds", "41"), "from 2 to the 40 people"),
+        ((*TRY, "--mechanism", "laplace"), "--mechanism must be one of"),
+        ((*TRY, "--loss", "cubed"), "--loss must be one of"),
+        ((*TRY, "--selection-epsilon", "0"), "epsilon must lie"),
+        ((*TRY, "--ledger", "x.ledger"), "--ledger and --dataset belong together"),
+        ((*TRY, "--dataset", "people"), "--ledger and --dataset belong together"),
+    ],
+    ids=str,
+)
+def test_a_selection_that_makes_no_sense_is_explained(data, words, part):
+    text = fails(run("select", data, *PLAN, *words, "--plan-only"), part)
+    assert "unexpected" not in text
+
+
+def test_counts_and_several_columns_cannot_be_selected_for(data):
+    words = ("--inputs", "age", "--try", "rank=1|2", "--plan-only")
+    counts = ("--task", "counts", "--cap", "200", "--output", "height")
+    fails(run("select", data, *words, *counts), "a private search is for")
+    several = ("--bounds", "0,200", "--output", "height,weight")
+    fails(run("select", data, *words, *several), "one output column")
+    labels = ("--task", "classification", "--classes", "a,b", "--try", "noise_variance=1|2")
+    fails(run("select", data, *words, *labels), "--noise-variance has no meaning")
+
+
+def test_a_selection_needs_a_folder_and_consent_and_overwrites_nothing(data, tmp_path):
+    fails(run("select", data, *SELECT), "--out is missing", "no privacy budget was spent")
+    file = tmp_path / "file"
+    file.write_text("precious")
+    fails(run("select", data, *SELECT, "--out", file), "is a file")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "release.cloakgp").write_text("precious")
+    fails(run("select", data, *SELECT, "--out", tmp_path / "out"), "--force")
+    assert (tmp_path / "out" / "release.cloakgp").read_text() == "precious"
+    words = [word for word in SELECT if word != "--yes"]
+    fails(run("select", data, *words, "--out", tmp_path / "new"), "--yes")
+    assert not (tmp_path / "new").exists()
+
+
+def test_candidates_come_from_a_table_of_a_settings_file_and_flags_win(data, tmp_path):
+    config = tmp_path / "select.toml"
+    config.write_text(
+        'inputs = ["age"]\nbounds = [40, 200]\nselection-epsilon = 0.25\nloss = "squared"\n'
+        'mechanism = "generalised"\nfolds = 4\n'
+        '[candidates]\nkernel = ["900*RBF(5)", "900*RBF(40)"]\nrank = [2, 3]\n'
+        "noise_variance = [50.0]\nprior_mean = [120]\n"
+    )
+    made = Settings.gather({}, config).search()
+    assert (made.epsilon, made.loss, made.cv) == (0.25, "squared", 4)
+    assert made.mechanism == "generalised"
+    assert made.param_grid["kernel"][1] == parse_kernel("900*RBF(40)")
+    assert made.param_grid["rank"] == [2, 3]
+    assert made.param_grid["prior_mean"] == [120.0]
+    result = run("select", data, "--config", config, "--plan-only")
+    assert "one of 4 candidates at epsilon=0.25" in result.stdout, result.output
+    result = run("select", data, "--config", config, "--try", "rank=1|2|3", "--plan-only")
+    assert "one of 3 candidates" in result.stdout, result.output
+    for table in ("rank = 2", "rank = []", 'colour = ["red"]', 'rank = ["two"]'):
+        config.write_text(f'inputs = ["age"]\nbounds = [40, 200]\n[candidates]\n{table}\n')
+        fails(run("select", data, "--config", config, "--plan-only"), "candidates in ", "must be")
+
+
+def test_a_release_does_not_pass_over_candidates_or_the_ledger_of_a_settings_file(
+    data, tmp_path, book
+):
+    config = tmp_path / "select.toml"
+    lines = f'ledger = "{book.path}"\ndataset = "people"\n'
+    config.write_text(f"{lines}[candidates]\nrank = [1, 2]\n")
+    out = ("--out", tmp_path / "out")
+    fails(run("release", data, *SPEND, "--config", config, *out), "`cloakgp select`")
+    assert book.spent("people") == 0.0
+    config.write_text(lines)
+    assert run("release", data, *SPEND, "--config", config, *out).exit_code == 0
+    assert book.spent("people") == pytest.approx(2.0, rel=1e-6)
+    asked = {"inputs": "a", "bounds": "0,1", "ledger": book.path, "dataset": "people"}
+    settings_of = Settings.gather(asked | {"candidates": ["rank=1|2"]})
+    assert settings_of.estimator().ledger == settings_of.search().ledger == str(book.path)
+    assert settings_of.search().estimator.ledger is None
+
+
+@pytest.mark.parametrize("command", ["release", "select"])
+def test_a_spend_is_on_the_account_under_the_name_of_the_release(command, data, tmp_path, book):
+    words = SPEND if command == "release" else SELECT
+    result = run(command, data, *words, *account(book), "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    release = Release.load(tmp_path / "out" / "release.cloakgp")
+    (facts,) = [e.facts for e in book.history("people") if e.facts["event"] == "spent"]
+    assert facts["release_id"] == release.release_id
+    assert book.spent("people") == pytest.approx(release.total_epsilon, rel=1e-6)
+    shown = run("budget", "show", book.path, "people").stdout
+    assert release.release_id[:12] in shown
+    assert f"{book.spent('people'):.4g}" in shown
+
+
+@pytest.mark.parametrize("command", ["release", "select"])
+def test_past_the_cap_the_refusal_says_plainly_that_nothing_was_spent(
+    command, data, tmp_path, book
+):
+    words = SPEND if command == "release" else SELECT
+    book.spend("people", [Spend("pure", 2.0)], what="before", parameters={}, release_id="before")
+    before = book.verify()
+    result = run(command, data, *words, *account(book), "--out", tmp_path / "out")
+    text = fails(result, "requested", "spent", "remain")
+    assert text.endswith("Nothing was published, so no privacy budget was spent.")
+    assert "wasted" not in text
+    assert book.verify() == before
+    assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("command", ["release", "select"])
+def test_an_error_after_the_commit_says_that_the_spend_may_be_wasted(
+    command, data, tmp_path, book, monkeypatch
+):
+    def broken(*_, **__):
+        raise RuntimeError(f"overflow in {SECRET}")
+
+    monkeypatch.setattr(sketch, "_add_discrete_gaussian", broken)
+    words = SPEND if command == "release" else SELECT
+    result = run(command, data, *words, *account(book), "--out", tmp_path / "out")
+    text = fails(result, "Nothing was published", "it is wasted", "cloakgp budget history")
+    assert SECRET not in text
+    assert book.spent("people") > 1.9
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_faults_of_the_account_are_explained_before_anything_is_spent(data, tmp_path, book):
+    out = ("--out", tmp_path / "out")
+    fails(run("release", data, *SPEND, *out, "--ledger", book.path), "belong together")
+    wrong = ("--ledger", book.path, "--dataset", "peple")
+    fails(run("release", data, *SPEND, *out, *wrong), "no data set 'peple'")
+    missing = ("--ledger", tmp_path / "no.ledger", "--dataset", "people")
+    fails(run("select", data, *SELECT, *out, *missing), "there is no ledger")
+    assert not (tmp_path / "no.ledger").exists()
+    assert book.spent("people") == 0.0
+
+
+@pytest.mark.parametrize("command", ["select", "budget"])
+def test_the_help_of_select_and_budget_shows_what_they_are_for(command):
+    shown = run(command, "--help")
+    assert shown.exit_code == 0
+    assert ("--try" if command == "select" else "history") in shown.stdout

@@ -15,8 +15,11 @@ from cloakgp.datasets import (
     area_resample,
     fetch_home_equity,
     fetch_kung,
+    incident_rate,
     load_digits_low_high,
+    make_diagnoses,
     make_heights,
+    make_incidents,
     make_stripes,
     stripes_grid,
 )
@@ -276,7 +279,7 @@ def test_heights_look_like_a_population():
     assert people["height_cm"].between(45, 195).all()
 
 
-@pytest.mark.parametrize("make", [make_heights, make_stripes])
+@pytest.mark.parametrize("make", [make_heights, make_stripes, make_diagnoses, make_incidents])
 def test_synthetic_data_is_repeatable_by_seed(make):
     def values(seed):
         made = make(n=50, random_state=seed)
@@ -292,6 +295,8 @@ def test_synthetic_data_is_repeatable_by_seed(make):
     ("make", "arguments", "message"),
     [
         (make_heights, {"n": 0}, "n=0"),
+        (make_diagnoses, {"n": 0}, "n=0"),
+        (make_incidents, {"n": 0}, "n=0"),
         (make_stripes, {"n": 0}, "n=0"),
         (make_stripes, {"noise": 1.5}, "noise=1.5"),
         (make_stripes, {"falloff": -1.0}, "falloff=-1.0"),
@@ -300,3 +305,28 @@ def test_synthetic_data_is_repeatable_by_seed(make):
 def test_bad_synthetic_arguments_are_refused(make, arguments, message):
     with pytest.raises(ValueError, match=message):
         make(**arguments)
+
+
+def test_diagnoses_become_more_frequent_with_age():
+    people = make_diagnoses(n=20_000)
+    assert list(people) == ["age", "diagnosis"]
+    assert set(people["diagnosis"]) == {"no", "yes"}
+    assert people["age"].between(20, 90).all()
+    ill = people["diagnosis"] == "yes"
+    # Some 4000 people in each half-decade band: shares are good to 2 % (4 standard errors, 1e-4).
+    young, old = ill[people["age"] < 30].mean(), ill[people["age"] > 80].mean()
+    assert young == pytest.approx(0.035, abs=0.02)
+    assert old == pytest.approx(0.62, abs=0.04)
+
+
+def test_incidents_are_poisson_counts_of_the_rate_on_the_map():
+    premises = make_incidents(n=20_000)
+    assert list(premises) == ["east_km", "north_km", "years", "incidents"]
+    expected = premises["years"] * incident_rate(premises[["east_km", "north_km"]])
+    assert premises["years"].between(0.5, 3.0).all()
+    # Σ (t − λ)²/λ over 20 000 Poisson counts: mean 1, standard deviation about 0.01.
+    ratio = ((premises["incidents"] - expected) ** 2 / expected).mean()
+    assert ratio == pytest.approx(1.0, abs=0.06)
+    assert premises["incidents"].mean() == pytest.approx(expected.mean(), rel=0.03)
+    peak, nowhere = incident_rate([[3.0, 6.5], [0.0, 0.0]])
+    assert peak > 4.0 > 1.0 > nowhere

@@ -26,8 +26,9 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF
 
 import cloakgp
-from cloakgp import PrivateGPRegressor
+from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.privacy import release as release_sketch
+from cloakgp.privacy import release_labels
 
 N = 40
 X = np.random.default_rng(0).uniform(0, 10, (N, 2))
@@ -144,7 +145,7 @@ def everything(model, folder):
     """Return (place, bytes or text) for all that a fitted estimator leaves behind."""
     release = model.release_
     release.save(folder / "release.zip")
-    release.predict(POINTS, return_cov=True)
+    release.latent(POINTS, return_cov=True)
     table = release.to_frame(POINTS)
     modules = [m for name, m in sys.modules.items() if name.split(".")[0] == "cloakgp"]
     return {
@@ -159,7 +160,7 @@ def everything(model, folder):
         "html": model._repr_html_(),
         "file": (folder / "release.zip").read_bytes(),
         "table": table.to_csv(float_format="%.17g"),
-        "predictions": contents(release.predict(POINTS), model.sample_y(POINTS, 3), table.values),
+        "predictions": contents(release.predict(POINTS), release.sample_y(POINTS, 3), table.values),
         "modules": contents(*(vars(m) for m in modules)),
     }
 
@@ -484,3 +485,212 @@ def test_outputs_are_not_changed_by_a_fit():
     y = FLOATS.copy()
     PrivateGPRegressor(bounds=(LO, HI)).fit(X, y)
     np.testing.assert_array_equal(y, FLOATS)
+
+
+# --- labels and counts
+
+#: What each person's label is, is private; which labels there are is not.
+CODES = np.random.default_rng(3).integers(0, 3, N)
+NAMES = np.array(["low", "middle", "high"])
+
+
+def label_needles(codes, names, sketch=None):
+    """Return (what, bytes) for everything that would betray labels, in whatever order."""
+    found = []
+    halves = (codes, codes[: N // 2], codes[N // 2 :])
+    for kind in ("i1", "i2", "<i4", "<i8", "<f4", "<f8"):
+        found += [("codes of labels", np.asarray(run, dtype=kind).tobytes()) for run in halves]
+        for c in range(len(names)):
+            runs = [np.asarray(run == c, dtype=kind) for run in halves]
+            found += [("an indicator", run.tobytes()) for run in runs]
+    labels = names[codes]
+    found += [("labels", names[run].tobytes()) for run in halves]
+    for between in ("", ",", ", ", "', '", "\\n", "\n"):
+        found.append(("labels as text", between.join(map(str, labels[:12])).encode()))
+    if sketch is not None:
+        bare = release_labels(
+            sketch,
+            labels,
+            names,
+            epsilon=1.0,
+            delta=1e-5,
+            rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64),
+        )
+        found += [("a sum without noise", struct.pack("<d", v)) for v in bare.s.ravel() if v]
+        whole = bare.values.ravel().tolist()
+        found += [("a whole sum without noise", struct.pack("<q", v)) for v in whole if v]
+    return found
+
+
+def label_leaks(model, codes, names, folder):
+    places = everything(model, folder)
+    sketches = [part.sketch for part in model.release_.parts]
+    wanted = [needle for sketch in sketches for needle in label_needles(codes, names, sketch)]
+    return [(place, what) for place, data in places.items() for what in search(data, wanted)]
+
+
+LABEL_CASES = {
+    "three": ({}, lambda y: y, {}),
+    "iterations": ({"iterations": 3}, lambda y: y, {}),
+    "public": ({"classes": "public"}, lambda y: y, {}),
+    "sparse": ({"inducing": 5, "design": "total"}, lambda y: y, {"at": POINTS}),
+    "groups": ({}, lambda y: y, {"groups": np.arange(N) // 4}),
+    "a list": ({}, list, {}),
+    "objects": ({}, lambda y: y.astype(object), {}),
+    "pandas": ({}, lambda y: pd.Series(y, name="grade"), {}),
+    "categories": ({}, lambda y: pd.Series(y, dtype="category"), {}),
+    "polars": ({}, lambda y: pl.Series("grade", y), {}),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "count"), [*((case, 3) for case in LABEL_CASES), ("iterations", 2), ("public", 2)]
+)
+def test_a_fit_leaves_nothing_of_its_labels(case, count, tmp_path):
+    options, container, data = LABEL_CASES[case]
+    names, codes = np.sort(NAMES[:count]), CODES % count
+    options = {"classes": names.tolist(), **options}
+    model = PrivateGPClassifier(16.0 * RBF(3.0), **options).fit(X, container(names[codes]), **data)
+    assert model.release_.private
+    assert label_leaks(model, codes, names, tmp_path) == []
+
+
+def test_a_fit_of_the_papers_steps_leaves_nothing_of_its_labels(tmp_path):
+    names, codes = np.array(["no", "yes"]), CODES % 2
+    model = PrivateGPClassifier(
+        16.0 * RBF(3.0),
+        classes=["no", "yes"],
+        design="volume",
+        decode="direct",
+        target="latents",
+        calibration="hall",
+        iterations=2,
+    ).fit(X, names[codes])
+    assert label_leaks(model, codes, names, tmp_path) == []
+
+
+PLANTED_LABELS = {
+    "labels": lambda m, codes, names: setattr(m, "secret_", names[codes]),
+    "codes": lambda m, codes, names: setattr(m, "secret_", codes.copy()),
+    "one column of them": lambda m, codes, names: setattr(m, "secret_", (codes == 1) * 1.0),
+    "bools": lambda m, codes, names: setattr(m, "secret_", codes == 2),
+    "a text": lambda m, codes, names: setattr(m, "secret_", f"fitted on {names[codes].tolist()}"),
+    "sums": lambda m, codes, names: setattr(
+        m, "secret_", m.release_.sketch.rounded @ np.eye(3)[codes]
+    ),
+    "a name": lambda m, codes, names: object.__setattr__(
+        m.release_, "target_names", ("".join(names[codes]),)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED_LABELS)
+def test_the_search_finds_planted_labels(case, tmp_path):
+    names = np.sort(NAMES)
+    model = PrivateGPClassifier(classes=names.tolist()).fit(X, names[CODES])
+    PLANTED_LABELS[case](model, CODES, names)
+    assert label_leaks(model, CODES, names, tmp_path)
+
+
+COUNT_CASES = {
+    "plain": ({}, WHOLE, {}),
+    "iterations": ({"iterations": 2}, WHOLE, {}),
+    "exposure": ({"inducing": 5}, WHOLE, {"exposure": np.linspace(1.0, 3.0, N)}),
+    "groups": ({}, WHOLE, {"groups": np.arange(N) // 4}),
+    "a list": ({}, WHOLE.tolist(), {}),
+    "pandas": ({}, pd.Series(WHOLE, name="incidents"), {}),
+    "polars": ({}, pl.Series("incidents", WHOLE), {}),
+}
+
+
+@pytest.mark.parametrize("case", COUNT_CASES)
+def test_a_fit_leaves_nothing_of_its_counts(case, tmp_path):
+    options, y, data = COUNT_CASES[case]
+    model = PrivateGPCountRegressor(1.0 * RBF(3.0), cap=HI, **options).fit(X, y, **data)
+    assert model.release_.private
+    places = everything(model, tmp_path)
+    for part in model.release_.parts:
+        wanted = needles(WHOLE, part.sketch)
+        assert [(p, w) for p, data in places.items() for w in search(data, wanted)] == []
+
+
+SECRETS = [f"secret{v}" for v in WHOLE.tolist()]
+BAD_LABELS = {
+    "unknown": SECRETS,
+    "one unknown": [*NAMES[CODES[:-1]].tolist(), SECRETS[0]],
+    "one missing": [*SECRETS[:-1], None],
+    "numbers": WHOLE,
+    "mixed": [*SECRETS[:-1], 3],
+    "too few": SECRETS[:-1],
+    "a table": np.column_stack([SECRETS, SECRETS]),
+    "ragged": [[label] * (1 + i % 2) for i, label in enumerate(SECRETS)],
+    "stubborn": Stubborn(),
+    "categories": pd.Categorical(SECRETS),
+    "polars": pl.Series("grade", SECRETS),
+    "bytes": np.array(SECRETS, dtype="S"),
+    "dates": pd.to_datetime(WHOLE, unit="s"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+@pytest.mark.parametrize("kind", ["labels", "counts"])
+def test_no_error_log_or_warning_shows_a_label_or_count(case, kind, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    y = BAD_LABELS[case]
+    if kind == "counts" and case in ("numbers", "dates"):  # these are counts, if large ones
+        y = -WHOLE if case == "numbers" else y.astype(object)
+    model = (
+        PrivateGPClassifier(classes=NAMES.tolist())
+        if kind == "labels"
+        else PrivateGPCountRegressor(cap=1000)
+    )
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises((ValueError, TypeError)) as caught:
+            model.fit(X, y)
+    wanted = [("a label", label.encode()) for label in SECRETS] + needles(WHOLE) + needles(FLOATS)
+    printed = "".join(capfd.readouterr())
+    for text in (words_of(caught.value), caplog.text, printed, "".join(map(str, warned))):
+        assert search(text, wanted) == []
+    assert not hasattr(model, "release_")
+    assert search(contents(model), wanted) == []
+
+
+@pytest.mark.parametrize("kind", ["labels", "counts"])
+def test_an_error_inside_the_core_shows_no_label_or_count(kind, monkeypatch):
+    def broken(*args, **kwargs):
+        def measure(values):
+            raise RuntimeError(f"overflow in {values}")
+
+        return measure
+
+    monkeypatch.setattr("cloakgp.privacy.sketch.make_gaussian", broken)
+    names = np.sort(NAMES)
+    model, y = (
+        (PrivateGPClassifier(classes=names.tolist()), names[CODES])
+        if kind == "labels"
+        else (PrivateGPCountRegressor(cap=HI), WHOLE)
+    )
+    sketch = model.plan(X).sketch
+    wanted = label_needles(CODES, names, sketch) if kind == "labels" else needles(WHOLE, sketch)
+    with pytest.raises(RuntimeError, match="nothing was released") as caught:
+        model.fit(X, y)
+    assert search(words_of(caught.value), wanted) == []
+    assert not hasattr(model, "release_")
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+@pytest.mark.parametrize("kind", ["labels", "counts"])
+def test_no_object_refers_to_labels_or_counts_after_a_fit(kind, iterations):
+    y = (CODES.copy() if kind == "labels" else WHOLE.copy()).view(Watched)
+    watch = weakref.ref(y)
+    model = (
+        PrivateGPClassifier(classes=[0, 1, 2], iterations=iterations)
+        if kind == "labels"
+        else PrivateGPCountRegressor(cap=HI, iterations=iterations)
+    ).fit(X, y)
+    model.predict(POINTS)
+    assert not any(item is y for item in reachable(model))
+    del y
+    gc.collect()
+    assert watch() is None

@@ -13,8 +13,9 @@ from matplotlib.text import Text
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from cloakgp import PrivateGPRegressor
+from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.plot import NORMAL_95, plot_plan, plot_release
+from cloakgp.plot_outcomes import plot_hinton
 
 RNG = np.random.default_rng(0)
 X1 = pd.DataFrame({"age": np.sort(RNG.uniform(0, 80, 40))})
@@ -200,3 +201,167 @@ def test_drawing_touches_no_global_state_and_no_screen():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+# --- classes and counts
+
+GRADES = pd.Series(np.array(["low", "mid", "top"])[np.arange(40) // 14], name="grade")
+ILL = pd.Series(np.where(X1["age"] > 40, "yes", "no"), name="ill")
+FALLS = pd.Series(np.arange(40) // 8, name="falls")
+CODES2 = np.arange(60) % 2
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """Releases of classes and counts, for one and two inputs."""
+    kernel, flat = 9.0 * RBF(20.0), 9.0 * RBF([4.0, 3.0])
+    yes = {"classes": ["no", "yes"], "epsilon": 3.0}
+    more = {"classes": ["low", "mid", "top"], "epsilon": 3.0}
+    ill, grade = np.array(["no", "yes"])[CODES2], GRADES.to_numpy()[np.arange(60) % 40]
+    return {
+        "two, curve": PrivateGPClassifier(kernel, **yes).fit(X1, ILL).release_,
+        "three, curve": PrivateGPClassifier(kernel, **more).fit(X1, GRADES).release_,
+        "counts, curve": PrivateGPCountRegressor(cap=9, epsilon=3.0).fit(X1, FALLS).release_,
+        "two, map": PrivateGPClassifier(flat, **yes, inducing=9).fit(X2, ill).release_,
+        "three, map": PrivateGPClassifier(flat, **more, inducing=9).fit(X2, grade).release_,
+        "counts, map": PrivateGPCountRegressor(cap=9, epsilon=3.0, inducing=9)
+        .fit(X2, CODES2)
+        .release_,
+    }
+
+
+def test_a_probability_curve_has_bands_and_says_of_what(outcomes):
+    release = outcomes["two, curve"]
+    figure = drawn(release.plot())
+    ax = figure.axes[0]
+    assert ax.get_xlabel() == "age"
+    assert ax.get_ylabel() == "probability of ill = yes"
+    assert any("95 %" in label for label in labels(figure))
+    x = np.array([[40.0]])
+    total, inner = (band.get_paths()[0].vertices for band in ax.collections[:2])
+    for band, dp_only in ((total, False), (inner, True)):
+        low, high = release.probability_band(x, NORMAL_95, dp_only)[:, 0, 0]
+        near = band[np.abs(band[:, 0] - 40.0) < 0.3][:, 1]
+        assert near.min() == pytest.approx(low, abs=0.02)
+        assert near.max() == pytest.approx(high, abs=0.02)
+    line = next(line for line in ax.lines if len(line.get_xdata()) > 50)
+    on_curve = np.interp(40.0, line.get_xdata(), line.get_ydata())
+    assert on_curve == pytest.approx(release.predict_proba(x)[0, 1], abs=0.01)
+
+
+def test_more_classes_have_a_line_each_with_its_name(outcomes):
+    figure = drawn(outcomes["three, curve"].plot())
+    assert {"low", "mid", "top"} <= set(labels(figure))
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 50]
+    total = sum(np.asarray(line.get_ydata()) for line in lines)
+    np.testing.assert_allclose(total, 1.0, atol=1e-9)
+
+
+def test_a_rate_curve_has_its_interval_and_stays_readable(outcomes):
+    release = outcomes["counts, curve"]
+    figure = drawn(release.plot())
+    ax = figure.axes[0]
+    assert ax.get_ylabel() == "falls per unit of exposure"
+    assert "expected rate" in labels(figure)
+    rate = release.predict(np.linspace(0, 80, 50)[:, None])
+    assert rate.max() < ax.get_ylim()[1] <= 5.0 * rate.max()
+
+
+MAPS = {
+    "two, map": ("probability of label = yes", "noise for privacy (std of log-odds)"),
+    "three, map": ("most probable label", "probability of that class"),
+    "counts, map": ("count per unit of exposure", "noise for privacy (std of the log rate)"),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_maps_of_outcomes_say_what_they_show(name, outcomes):
+    figure = drawn(outcomes[name].plot())
+    assert tuple(ax.get_title(loc="left") for ax in figure.axes[:2]) == MAPS[name]
+    assert [ax.get_xlabel() for ax in figure.axes[:2]] == ["east", "east"]
+    assert len(figure.axes) == 4
+    if name == "three, map":
+        ticks = [text.get_text() for text in figure.axes[2].get_yticklabels()]
+        assert ticks == ["low", "mid", "top"]
+
+
+def test_pictures_of_outcomes_carry_the_guarantee_and_fit_into_an_axes(outcomes):
+    for name, release in outcomes.items():
+        text = " ".join(texts(drawn(plot_release(release))))
+        assert "epsilon = 3" in text
+        assert "NOT PRIVATE" not in text
+        ax = Figure().subplots()
+        if name.endswith("curve"):
+            assert plot_release(release, ax) is ax.figure
+        else:
+            with pytest.raises(ValueError, match="ax"):
+                plot_release(release, ax)
+
+
+def test_rehearsals_of_outcomes_are_stamped_on_every_panel():
+    models = (
+        PrivateGPClassifier(classes=[0, 1], random_state=0, inducing=9),
+        PrivateGPCountRegressor(cap=5, random_state=0, inducing=9),
+    )
+    for model in models:
+        with pytest.warns(UserWarning, match="NOT private"):
+            release = model.fit(X2, CODES2).release_
+        figure = drawn(release.plot())
+        stamps = [t for ax in figure.axes for t in ax.texts if t.get_text() == "NOT PRIVATE"]
+        assert len(stamps) == 2
+
+
+def test_plans_of_outcomes_can_be_drawn():
+    plans = (
+        PrivateGPClassifier(classes=[0, 1]).plan(X1),
+        PrivateGPClassifier(classes=[0, 1, 2], inducing=9).plan(X2),
+        PrivateGPCountRegressor(cap=5).plan(X1),
+    )
+    for plan in plans:
+        figure = drawn(plan.plot())
+        if plan.points.shape[1] == 1:
+            assert {"added by privacy", "without privacy"} <= set(labels(figure))
+        else:
+            assert "noise for privacy" in figure.axes[0].get_title(loc="left")
+
+
+def test_outcomes_of_many_inputs_are_refused_with_a_way_out():
+    model = PrivateGPClassifier(classes=[0, 1]).fit(RNG.uniform(size=(20, 3)), np.arange(20) % 2)
+    with pytest.raises(ValueError, match="to_frame"):
+        model.release_.plot()
+
+
+GRID = np.stack(np.meshgrid(np.arange(4.0), np.arange(3.0)), axis=-1).reshape(12, 2)
+
+
+def test_a_hinton_picture_has_a_square_for_each_run_sized_by_how_sure_it_was():
+    P = np.random.default_rng(0).uniform(size=(7, 12))
+    P[0], P[1] = 1.0, 0.5
+    figure = drawn(plot_hinton(GRID, P, names=("east", "north"), classes=("no", "yes")))
+    ax = figure.axes[0]
+    squares = [path for c in ax.collections for path in c.get_paths()]
+    assert 6 * 12 <= len(squares) <= 7 * 12  # a run that does not know has no square to speak of
+    widths = np.sort([np.ptp(path.vertices[:, 0]) for path in squares])
+    assert widths[-1] == pytest.approx(widths[-12])  # the twelve that are certain are the largest
+    assert widths[0] < 0.2 * widths[-1]
+    assert ax.get_xlabel() == "east"
+    assert {"no", "yes"} <= {word for text in texts(figure) for word in text.split()}
+    # squares of one point do not reach into the next
+    assert widths[-1] < 1.0 / 3.0
+    inside = Figure().subplots()
+    assert plot_hinton(GRID, P, ax=inside) is inside.figure
+
+
+@pytest.mark.parametrize(
+    ("points", "P"),
+    [
+        (GRID, np.full((3, 11), 0.5)),
+        (GRID[:, :1], np.full((3, 12), 0.5)),
+        (GRID, np.full(12, 0.5)),
+        (GRID, np.full((3, 12), 1.5)),
+        (GRID, np.full((3, 12), np.nan)),
+    ],
+)
+def test_a_hinton_picture_needs_probabilities_at_points(points, P):
+    with pytest.raises(ValueError, match="probabilities"):
+        plot_hinton(points, P)

@@ -16,7 +16,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.archive import ReleaseFileError, read_archive, write_archive
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
-from cloakgp.privacy import Sketch
+from cloakgp.parts import Chosen
+from cloakgp.privacy import Sketch, Spend, total_guarantee
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -388,20 +389,25 @@ def rewritten(release, path, edit):
 
 
 def test_a_release_of_another_task_is_refused(release, tmp_path):
-    path = rewritten(release, tmp_path / "r.zip", lambda m, a: m.update(task="classification"))
-    with pytest.raises(ReleaseFileError, match="'classification', not a regression"):
-        Release.load(path)
+    for task, message in (
+        ("ranking", "'ranking', which is none of"),
+        ("classification", "no meaning for classes"),
+        ("counts", "exposure"),
+    ):
+        path = rewritten(release, tmp_path / "r.zip", lambda m, a, task=task: m.update(task=task))
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.load(path)
 
 
 KEYS = [
     "task", "cloakgp_version", "release_id", "created", "guarantee", "grid", "bounds", "prior",
-    "design", "feature_names", "target_names",
+    "design", "classes", "feature_names", "target_names",
     "guarantee.epsilon", "guarantee.delta", "guarantee.sigma", "guarantee.sensitivity",
     "guarantee.neighbours", "guarantee.parts",
     "guarantee.calibration", "guarantee.private", "grid.sketch_bits", "grid.noisy_bits",
     "bounds.lo", "bounds.hi", "prior.kernel", "prior.mean", "prior.unit", "prior.noise_variance",
-    "prior.approximation", "design.name", "design.decode", "design.rank", "design.gap",
-    "design.status",
+    "prior.approximation", "design.name", "design.target", "design.decode", "design.rank",
+    "design.gap", "design.status",
 ]  # fmt: skip
 
 
@@ -506,3 +512,62 @@ def test_the_table_of_a_release_has_its_predictions(fitted):
     plain = fitted["default"].release_
     assert len(plain.to_frame()) == len(plain.blueprint.points)
     np.testing.assert_array_equal(plain.to_frame(POINTS)["y0"], plain.predict(POINTS))
+
+
+# --- how the settings were chosen
+
+
+def chosen(release):
+    """A release whose settings were chosen for half its ε."""
+    spends = [Spend("pure", 0.5), Spend.gaussian(release.noisy.sigma)]
+    total = total_guarantee(spends, release.delta)
+    return replace(release, selection=Chosen(0.5, "permute-and-flip", "absolute", 7, total))
+
+
+def test_a_choice_of_settings_survives_the_file_and_verifies(release, tmp_path):
+    made = chosen(release)
+    loaded = save_and_load(made, tmp_path)
+    assert loaded.selection == made.selection
+    assert loaded.verify().ok
+    assert release.epsilon < loaded.total_epsilon < release.epsilon + 0.5
+    assert save_and_load(release, tmp_path).selection is None
+    assert release.total_epsilon == release.epsilon
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mechanism": "laplace"},
+        {"mechanism": None},
+        {"loss": "cubed"},
+        {"candidates": 0},
+        {"candidates": True},
+        {"candidates": 2.5},
+        {"epsilon": "inf"},
+        {"epsilon": None},
+        {"total_epsilon": "1"},
+        {"remark": "y was 4.2"},
+    ],
+    ids=str,
+)
+def test_a_choice_that_makes_no_sense_is_refused(wrong, release, tmp_path):
+    def put(manifest, arrays):
+        manifest["selection"] |= wrong
+
+    path = rewritten(chosen(release), tmp_path / "r.zip", put)
+    with pytest.raises(ReleaseFileError):
+        Release.load(path, check=False)
+
+
+def test_half_a_choice_is_refused(release, tmp_path):
+    path = tmp_path / "r.zip"
+    for name in ("epsilon", "mechanism", "loss", "candidates", "total_epsilon"):
+        edit = lambda m, a, name=name: m["selection"].pop(name)  # noqa: E731
+        with pytest.raises(ReleaseFileError, match="how the settings were chosen"):
+            Release.load(rewritten(chosen(release), path, edit), check=False)
+    for wrong in ([], "none", 1, {}):
+        edit = lambda m, a, wrong=wrong: m.update(selection=wrong)  # noqa: E731
+        with pytest.raises(ReleaseFileError, match="how the settings were chosen"):
+            Release.load(rewritten(release, path, edit), check=False)
+    with pytest.raises(ReleaseFileError):
+        Release.load(rewritten(release, path, lambda m, a: m.pop("selection")), check=False)

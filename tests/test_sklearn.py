@@ -1,4 +1,4 @@
-"""The regressor as a scikit-learn estimator."""
+"""The estimators as scikit-learn's."""
 
 import pickle
 import warnings
@@ -8,15 +8,26 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cloakgp import NotPrivateWarning, PrivateGPRegressor, Release
+from cloakgp import (
+    NotPrivateWarning,
+    PrivateGPClassifier,
+    PrivateGPCountRegressor,
+    PrivateGPRegressor,
+    Release,
+)
 from cloakgp.kernels import Gibbs, KDELengthscale
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
@@ -26,18 +37,40 @@ X = np.random.default_rng(0).uniform(0, 10, (N, 2))
 y = 5.0 + 3.0 * np.sin(X[:, 0])
 COLUMNS = ["age", "height"]
 
+
+class WholeCounts(PrivateGPCountRegressor):
+    """The checks draw fractions, which counts refuse: round them, and ask for no R² of that."""
+
+    def fit(self, X, y, **data):
+        if y is not None and np.asarray(y).dtype.kind != "c":
+            y = np.rint(np.asarray(y, dtype=float))
+        return super().fit(X, y, **data)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
 # scikit-learn's checks draw standardised outputs, and ask for R² > 0.5 on two hundred of them.
 CHECKED = {
     "default": PrivateGPRegressor(bounds=(-4, 4), epsilon=50),
     "sparse": PrivateGPRegressor(bounds=(-4, 4), epsilon=50, inducing=50, design="total"),
     "paper": PrivateGPRegressor(bounds=(-4, 4), epsilon=50, design="volume", decode="direct"),
+    "labels": PrivateGPClassifier(classes="public", epsilon=2, inducing=10),
+    "sparse labels": PrivateGPClassifier(
+        classes="public", epsilon=50, inducing=12, design="total", target="points"
+    ),
+    "counts": WholeCounts(cap=5, epsilon=2),
+    "sparse counts": WholeCounts(cap=5, epsilon=50, inducing=20, design="total", target="points"),
 }
 #: Name of a check: why it cannot pass.
 EXPECTED_FAILURES: dict[str, str] = {}
 
 
 @parametrize_with_checks(
-    list(CHECKED.values()), expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+    list(CHECKED.values()),
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     # The checks set random_state, which repeats the noise, and the library warns of that.
@@ -231,3 +264,94 @@ def test_the_release_alone_predicts_what_the_estimator_does():
         model.predict(X, return_std=True), model.release_.predict(X, return_std=True), strict=True
     ):
         np.testing.assert_array_equal(ours, theirs)
+
+
+# --- classes and counts
+
+LABELS = np.where(X[:, 0] > 5, "yes", "no")
+COUNTS = np.floor(X[:, 0] / 2).astype(int)
+OUTCOMES = {
+    "labels": (PrivateGPClassifier(4.0 * RBF(3.0), classes=["no", "yes"], epsilon=5.0), LABELS),
+    "counts": (PrivateGPCountRegressor(1.0 * RBF(3.0), cap=6, epsilon=5.0), COUNTS),
+}
+
+
+def test_the_tags_of_classes_and_counts_say_what_they_are():
+    labels, counts = PrivateGPClassifier(), PrivateGPCountRegressor()
+    assert is_classifier(labels)
+    assert is_regressor(counts)
+    assert get_tags(labels).classifier_tags.multi_class
+    assert get_tags(counts).target_tags.positive_only
+    for model in (labels, counts):
+        assert get_tags(model).target_tags.required
+        assert not get_tags(model).input_tags.allow_nan
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_a_clone_of_them_has_the_parameters_and_nothing_else(kind):
+    model, outputs = OUTCOMES[kind]
+    model = clone(model).set_params(random_state=3, iterations=2, inducing=X[:6]).fit(X, outputs)
+    copy = clone(model)
+    assert not hasattr(copy, "release_")
+    assert copy.get_params().keys() == model.get_params().keys()
+    again = copy.fit(X, outputs)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_a_pickle_of_them_predicts_the_same(kind):
+    model, outputs = OUTCOMES[kind]
+    model = clone(model).fit(X, outputs)
+    first = model.predict(X)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(first, copy.predict(X))
+    assert copy.release_.verify().ok
+
+
+def test_cross_validation_of_classes_and_counts_runs():
+    labels, counts = (clone(model).set_params(random_state=0) for model, _ in OUTCOMES.values())
+    for scoring in ("accuracy", "neg_log_loss", "roc_auc"):
+        scores = cross_val_score(labels, X, LABELS, cv=3, scoring=scoring)
+        assert np.all(np.isfinite(scores))
+    assert cross_val_score(labels, X, LABELS, cv=3).mean() > 0.6
+    deviance = cross_val_score(counts, X, COUNTS, cv=3, scoring="neg_mean_poisson_deviance")
+    assert np.all(np.isfinite(deviance))
+    search = GridSearchCV(labels, {"kernel": [4.0 * RBF(0.01), 4.0 * RBF(3.0)]}, cv=3)
+    assert search.fit(X, LABELS).best_params_["kernel"].k2.length_scale == 3.0
+    # scikit-learn numbers the labels here, so they cannot be named beforehand.
+    labels.set_params(classes="public")
+    assert cross_val_predict(labels, X, LABELS, cv=3, method="predict_proba").shape == (N, 2)
+
+
+def test_classes_and_counts_work_at_the_end_of_a_pipeline():
+    labels, counts = (clone(model).set_params(kernel=None) for model, _ in OUTCOMES.values())
+    first = make_pipeline(StandardScaler(), labels).fit(X, LABELS)
+    assert first.predict_proba(X).shape == (N, 2)
+    assert first.score(X, LABELS) > 0.6
+    exposure = np.linspace(1.0, 2.0, N)
+    second = make_pipeline(StandardScaler(), counts)
+    second.fit(X, COUNTS, privategpcountregressor__exposure=exposure)
+    assert np.all(second.predict(X) > 0)
+    found = second[-1].release_.blueprint.likelihood.exposure
+    np.testing.assert_array_equal(found, exposure)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_frames_of_inputs_and_outcomes_keep_their_names(kind, frame):
+    model, outputs = OUTCOMES[kind]
+    table = FRAMES[frame](X)
+    column = {
+        "pandas": lambda: pd.Series(outputs, name="ill", index=range(7, 7 + N)),
+        "polars": lambda: pl.Series("ill", outputs),
+        "pyarrow": lambda: pa.table({"ill": outputs}),
+    }[frame]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a table of one column is a column vector
+        named = clone(model).set_params(random_state=0).fit(table, column)
+    plain = clone(model).set_params(random_state=0).fit(X, outputs)
+    np.testing.assert_array_equal(named.release_.noisy.values, plain.release_.noisy.values)
+    assert named.release_.target_names == ("ill",)
+    assert list(named.feature_names_in_) == COLUMNS
+    np.testing.assert_array_equal(named.predict(table), plain.predict(X))
+    assert list(named.release_.to_frame(X[:2]))[:2] == COLUMNS

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from cloakgp import PrivateGPRegressor
+from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.statement import best_guess, escape, odds_exceed, statement
 
@@ -118,3 +118,38 @@ def test_plain_names_stay_readable():
 def test_names_that_do_not_fit_the_contents_are_not_used(release):
     text = statement(replace(release, target_names=("a", "b")))
     assert "**y0**" in text
+
+
+# --- classes and counts
+
+
+def test_labels_are_protected_among_classes_that_were_set_beforehand():
+    labels = pd.Series(np.where(X["age"] > 15, "<yes>", "no_way"), name="ill")
+    model = PrivateGPClassifier(classes=["no_way", "<yes>"], iterations=2).fit(X, labels)
+    text = statement(model.release_)
+    assert "**ill**" in text
+    assert r"&lt;yes&gt;, no\_way" in text
+    assert "<yes>" not in text
+    assert "nearest bound" not in text
+    assert f"{model.release_.published_values} numbers" in text
+    assert "each of the 2 steps" in text
+    # All steps together tell as much as one release of the same budget.
+    guess = float(text.split("guesses right at most ")[1].split(" %")[0])
+    best = 100.0 * best_guess(gaussian_sigma(1.0, 1e-5))
+    assert best <= guess <= best + 0.1001
+
+
+def test_counts_are_protected_up_to_their_cap_and_exposures_are_public():
+    model = PrivateGPCountRegressor(cap=7).fit(X, np.arange(30) % 5, exposure=np.full(30, 2.0))
+    text = statement(model.release_)
+    assert "**count** from 0 to 7" in text
+    assert "Exposures" in text
+    regression = PrivateGPRegressor(bounds=(40, 200)).fit(X, Y).release_
+    assert "Exposures" not in statement(regression)
+
+
+def test_more_classes_are_one_private_column():
+    labels = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    text = statement(PrivateGPClassifier(classes=["a", "b", "c"]).fit(X, labels).release_)
+    assert "private **label** of 30 people" in text
+    assert "by at most 1.414" in text

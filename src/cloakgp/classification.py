@@ -149,7 +149,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return self._labels().predict_proba(self._points(X))
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Return the mean log-odds at X: (P,) for two classes, of the second; else (P, K)."""
+        """Return the log-odds of the probability at X: (P,), of the second class; else (P, K)."""
         return self._labels().decision_function(self._points(X))
 
     def public_classes(self) -> tuple[Any, ...]:

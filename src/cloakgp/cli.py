@@ -276,6 +276,8 @@ def release_command(
     progress.spending = True
     _check_consent(yes)
     settings = _settings(ctx, config)
+    if settings.candidates:
+        raise CommandError("candidates to choose from are for `cloakgp select`; leave them out")
     check_outputs(settings)
     check_folder(out, data, force)
     with working():
@@ -419,7 +421,8 @@ def verify_command(release: Saved, as_json: AsJson = False) -> None:
     report = loaded.verify()
     if as_json:
         checks = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in report.checks]
-        facts = {"release_id": loaded.release_id, "epsilon": loaded.epsilon, "delta": loaded.delta}
+        names = ("release_id", "epsilon", "delta", "total_epsilon")
+        facts = {name: getattr(loaded, name) for name in names}
         print_json({"ok": report.ok, **facts, "private": loaded.private, "checks": checks})
     else:
         show_verification(screen(), loaded, report)

@@ -24,6 +24,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cloakgp.decode import Decoder, Uncertainty
+from cloakgp.design.result import TARGET_GAP
 from cloakgp.frames import column_names, select, series_name
 from cloakgp.gp.codec import kernel_to_json
 from cloakgp.gp.exact import ExactModel
@@ -60,6 +61,7 @@ class PrivateGP(BaseEstimator):
     ledger: Any
     dataset: str | None
     random_state: Any
+    _gap = TARGET_GAP  # of designs; a search can do with less
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation at X into its latent, DP and observation parts."""
@@ -125,6 +127,7 @@ class PrivateGP(BaseEstimator):
             rank=self.rank,
             groups=group_codes(groups, len(model.X)),
             feature_names=names,
+            gap=self._gap,
             **facts,
         )
 
@@ -248,7 +251,13 @@ def shape_of(y: Any, people: int) -> tuple[int, ...]:
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
     shape = getattr(y, "shape", None)
-    shape = shape if isinstance(shape, tuple) else np.asarray(y).shape
+    if not isinstance(shape, tuple):
+        try:
+            shape = np.asarray(y).shape
+        except Exception:
+            shape = None  # raise below, outside: the message of others may quote a value
+    if shape is None:
+        raise ValueError(f"y must be an array with one row for each of the {people} rows of X")
     if len(shape) not in (1, 2) or shape[0] != people:
         raise ValueError(
             f"y must have one row for each of the {people} rows of X, got an array of shape {shape}"

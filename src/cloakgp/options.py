@@ -75,7 +75,7 @@ class Settings:
         """Combine flags, which win, with a TOML file."""
         asked = {} if config is None else _read_config(config)
         asked |= {
-            name: (f"--{name.replace('_', '-')}", value)
+            name: ("--try" if name == "candidates" else f"--{name.replace('_', '-')}", value)
             for name, value in flags.items()
             if value is not None
         }
@@ -95,9 +95,9 @@ class Settings:
             "decode": self.decode,
             "calibration": self.calibration,
             "rank": self.rank,
+            "ledger": self.ledger,
+            "dataset": self.dataset,
         }
-        if not self.candidates:  # a search has the account itself
-            shared |= {"ledger": self.ledger, "dataset": self.dataset}
         if self.approximation is not None:
             shared["approximation"] = self.approximation
         if self.task != "regression":
@@ -120,7 +120,7 @@ class Settings:
                 "'kernel=4000*RBF(10)|4000*RBF(40)'"
             )
         return PrivateGridSearch(
-            self.estimator(),
+            self.estimator().set_params(ledger=None, dataset=None),
             {name: list(values) for name, values in self.candidates},
             epsilon=self.selection_epsilon,
             cv=self.folds,
@@ -174,7 +174,8 @@ class Settings:
                     f"{name} has {given} entries for {outputs} private column(s); give one for "
                     "all, or one for each"
                 )
-        lists = [] if self.kernel is None else self.kernel.get_params().values()
+        kernels = [self.kernel, *dict(self.candidates).get("kernel", ())]
+        lists = [value for k in kernels if k is not None for value in k.get_params().values()]
         for scales in (value for value in lists if isinstance(value, np.ndarray)):
             if scales.size != len(self.inputs):
                 raise CommandError(
@@ -221,7 +222,7 @@ class Settings:
         }
         defaults = type(self)()
         for name in {name for names in own.values() for name in names} - {*own[self.task]}:
-            if getattr(self, name) != getattr(defaults, name):
+            if getattr(self, name) != getattr(defaults, name) or name in dict(self.candidates):
                 flag = f"--{name.replace('_', '-')}"
                 raise CommandError(f"{flag} has no meaning for --task {self.task}; leave it out")
 
@@ -322,7 +323,7 @@ def _candidates(where: str, value: Any) -> tuple[tuple[str, tuple[Any, ...]], ..
             raise _wrong(where, name, f"one of {', '.join(_VARIED)}, once, with its values")
         read = _READERS[name]
         given = [_as_given(name, part) for part in values]
-        found[name] = tuple(_single(name, read(where, part)) for part in given)
+        found[name] = tuple(_single(where, name, read(where, part)) for part in given)
     return tuple(found.items())
 
 
@@ -333,8 +334,13 @@ def _as_given(name: str, value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _single(name: str, value: Any) -> Any:
-    return value[0] if name == "prior_mean" else value
+def _single(where: str, name: str, value: Any) -> Any:
+    """Return a value as an estimator takes it: a search has one output column."""
+    if name != "prior_mean":
+        return value
+    if len(value) != 1:
+        raise _wrong(where, value, "one number for each prior_mean to choose from")
+    return value[0]
 
 
 def _choice(of: Any) -> Callable[[str, Any], str]:

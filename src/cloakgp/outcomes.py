@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import logit, ndtri
 
 from cloakgp.decode import Decoder, Newton, Uncertainty
 from cloakgp.gp.laplace import expected_logistic
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 LARGEST_EXPONENT = 700.0
 #: Caps and exposures beyond this, or below one over it, cannot be computed with.
 LARGEST = 1e9
+#: Probabilities below this have the log-odds of this.
+SMALLEST_CHANCE = 1e-300
 #: Standard deviation of the logistic distribution: a label is 1 where f plus such noise is above 0.
 LOGISTIC_STD = np.pi / np.sqrt(3.0)
 
@@ -99,9 +101,14 @@ class LabelRelease(LatentRelease):
         return inside / inside.sum(axis=1, keepdims=True)
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Return the mean log-odds at X: (P,) for two classes, else (P, K)."""
-        mean = self._moments(self.check_points(X))[0]
-        return mean[:, 0] if mean.shape[1] == 1 else mean
+        """Return the log-odds of the probability at X: (P,) for two classes, else (P, K).
+
+        With more than two classes each is against the rest.  ``latent`` has the mean of f itself,
+        which is further out where f is uncertain.
+        """
+        inside = expected_logistic(*self._moments(self.check_points(X)))
+        odds = logit(np.clip(inside, SMALLEST_CHANCE, 1.0 - 2.0**-53))
+        return odds[:, 0] if odds.shape[1] == 1 else odds
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation of the log-odds at X into its parts."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cloakgp.decode import Decode, Decoder
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
 from cloakgp.design.groups import fit_groups
+from cloakgp.design.result import TARGET_GAP
 from cloakgp.gp.laplace import Bernoulli, Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
 from cloakgp.privacy import Sketch, gaussian_sigma, quantise
@@ -81,6 +82,7 @@ class Blueprint:
     iterations: int = 1  # steps that spend (ε, δ) together
     target: Target = "points"  # what the design cares for: the points, or f at the inputs
     start: Array | None = None  # (N, D)
+    gap: float = TARGET_GAP  # how exact a bayes design is to be
 
     def __post_init__(self) -> None:
         choices = (("design", DesignName), ("decode", Decode), ("target", Target))
@@ -95,6 +97,8 @@ class Blueprint:
             )
         if self.rank is not None and not (isinstance(self.rank, Integral) and self.rank >= 1):
             raise ValueError(f"rank must be a whole number >= 1 or None, got {self.rank!r}")
+        if self.rank is not None:
+            object.__setattr__(self, "rank", int(self.rank))  # JSON knows no integers of NumPy
         k = self.iterations
         if not (isinstance(k, Integral) and 1 <= k <= MOST_ITERATIONS) or isinstance(k, bool):
             raise ValueError(
@@ -207,7 +211,7 @@ class Blueprint:
         C, width = self.model.workload(points), self.width
         floor = float(weights @ self.model.variance_without_privacy(points, C))
         if self.noise_std == 0.0:
-            return _lossless(self.model, floor)
+            return _lossless(self.model, width, floor)
         if self.design == "bayes":
             prior = Prior(
                 C=C * width,
@@ -217,7 +221,7 @@ class Blueprint:
                 weights=weights,
                 floor=floor,
             )
-            return bayes(prior, rank=self.rank)
+            return bayes(prior, rank=self.rank, gap=self.gap)
         if self.design == "total":
             return total(C * width, weights)
         return volume(C * width) if self.design == "volume" else worst(C * width)
@@ -249,14 +253,15 @@ def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:
     return 1.0 / growth, variance / growth**2
 
 
-def _lossless(model: LinearModel, floor: float) -> Design:
+def _lossless(model: LinearModel, width: float | Array, floor: float) -> Design:
     """Return the sketch of a release without noise: everything that predictions depend on."""
     N = len(model.X)
     status = "no noise is added: this is not private"
     if N <= MOST_IDENTITY:
         return Design(np.eye(N), floor, 0.0, status)
     # Fᵀ D⁻¹ y is all that a sparse model uses of y.
-    Q = np.linalg.qr(model.factor / model.diagonal[:, None])[0].T
+    used = model.factor * np.reshape(width / model.diagonal, (-1, 1))
+    Q = np.linalg.qr(used)[0].T
     return Design(Q / np.sqrt(np.einsum("ri,ri->i", Q, Q).max()), floor, 0.0, status)
 
 

@@ -28,7 +28,7 @@ from cloakgp.outcomes import release_of
 from cloakgp.parts import Part
 from cloakgp.plan import Plan
 from cloakgp.plot import plot_release
-from cloakgp.privacy import NoisySketch
+from cloakgp.privacy import BudgetExceeded, NoisySketch
 from cloakgp.release import Release
 from cloakgp.search import SearchPlan
 from cloakgp.tables import (
@@ -154,9 +154,13 @@ def publish(job: Job, folder: Path, progress: Progress, step: Callable[[str], ob
     _rehearse(job, folder)
     step("Reading the private column and drawing the noise")
     progress.private = True
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # other libraries may quote what they warn about
-        release = job.draw()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # other libraries may quote what they warn about
+            release = job.draw()
+    except BudgetExceeded as error:
+        progress.ledger = None  # it is certain that nothing was recorded there
+        raise CommandError(str(error)) from None
     progress.private = False
     if not release.private:
         raise CommandError("this release would not be private, so it is not written")
@@ -235,6 +239,7 @@ def _rehearse(job: Job, folder: Path) -> None:
         status=plan.design.status,
         target_names=job.settings.output,
         later=tuple(Part(plan.sketch, zeros) for _ in range(1, b.iterations)),
+        selection=None if job.search is None else job.search.chosen,
     )
     with tempfile.TemporaryDirectory(prefix=".cloakgp-rehearsal-", dir=folder) as scratch:
         with _explained():
@@ -289,6 +294,8 @@ def _explained(ours_only: bool = False) -> Iterator[None]:
     """
     try:
         yield
+    except BudgetExceeded:
+        raise
     except ValueError as error:
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         ours = str(frames[-1].f_globals.get("__name__")).startswith("cloakgp.")

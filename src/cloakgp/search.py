@@ -13,6 +13,7 @@ import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -28,7 +29,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cloakgp.classification import PrivateGPClassifier
-from cloakgp.estimator import NotPrivateWarning, PrivateGP, as_float, group_codes
+from cloakgp.estimator import NotPrivateWarning, PrivateGP, as_float, group_codes, one_column
+from cloakgp.frames import column_names
+from cloakgp.frames import select as select_columns
 from cloakgp.gp.kernels import check_rows
 from cloakgp.parts import Chosen
 from cloakgp.privacy import (
@@ -44,7 +47,7 @@ from cloakgp.privacy import (
     total_guarantee,
     utility_sensitivity,
 )
-from cloakgp.privacy.selection import Mechanism, check_choice, spend_kind
+from cloakgp.privacy.selection import FAILURE, Mechanism, check_choice, spend_kind
 from cloakgp.privacy.utility import Loss
 from cloakgp.regression import PrivateGPRegressor
 from cloakgp.release import Release
@@ -53,7 +56,13 @@ Array = NDArray[np.float64]
 Params = dict[str, Any]
 
 #: What a search must not vary: the budget, and what the private outputs are.
-FIXED = ("epsilon", "delta", "calibration", "bounds", "classes", "ledger", "dataset")
+FIXED = ("epsilon", "delta", "calibration", "bounds", "classes")
+#: What belongs to the search itself.
+OWN = ("ledger", "dataset", "random_state")
+#: What does not change a plan, or shows in its folds.
+UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OWN)
+#: Designs of folds need not be certified to more than this; they only stand in for the final one.
+FOLD_GAP = 1e-3
 #: Gaps between losses for which a plan says how likely the better candidate is chosen.
 GAPS = (0.01, 0.02, 0.05, 0.1)
 
@@ -75,6 +84,21 @@ class SearchPlan:
     release_epsilon: float
     delta: float
     total_epsilon: float
+    refit: bool  # whether a release follows and is counted
+    at: Array | None  # the points that matter, if they were named
+    groups: NDArray[np.int64] | None  # owners of the rows, as numbers
+    asked: dict[str, str]  # the settings that it was made for
+
+    @property
+    def chosen(self) -> Chosen:
+        """What a release will say about the choice."""
+        return Chosen(
+            epsilon=self.selection_epsilon,
+            mechanism=self.mechanism,
+            loss=self.loss,
+            candidates=int(self.kept.sum()),
+            total_epsilon=self.total_epsilon,
+        )
 
     @property
     def width(self) -> float:
@@ -85,16 +109,28 @@ class SearchPlan:
         """Return how likely the best candidate is chosen if all others are worse by ``gap``.
 
         ``gap`` is a difference of mean losses, in the units of the loss.  Others that are worse by
-        more only make it likelier.
+        more only make it likelier.  The generalised mechanism prefers candidates of small
+        sensitivity: there it is the chance of the candidate it likes least, and what is worse by
+        more makes it likelier for certain only if all sensitivities are equal.
         """
-        n, largest = int(self.kept.sum()), float(self.sensitivities[self.kept].max())
-        # The generalised mechanism divides a gap by the sensitivities of both candidates.
-        scale = (4.0 if self.mechanism == "generalised" else 2.0) * largest
-        p = math.exp(-self.selection_epsilon * gap * len(self.X) / scale)
-        if self.mechanism == "permute-and-flip":
-            # The others come before it in a random number of places, and each is taken with p.
-            return -math.expm1(n * math.log1p(-p)) / (n * p) if p < 1.0 else 1.0 / n
-        return 1.0 / (1.0 + (n - 1) * p)
+        if not gap >= 0.0:
+            raise ValueError(f"gap must be a number >= 0, got {gap!r}")
+        sensitivities = self.sensitivities[self.kept]
+        n, total = len(sensitivities), gap * self.tested
+        if self.mechanism == "generalised":
+            return _least_chance(sensitivities, total, self.selection_epsilon)
+        p = math.exp(-self.selection_epsilon * total / (2.0 * float(sensitivities.max())))
+        if self.mechanism == "exponential":
+            return 1.0 / (1.0 + (n - 1) * p)
+        if p in (0.0, 1.0):
+            return 1.0 if p == 0.0 else 1.0 / n
+        # The others come before it in a random number of places, and each is taken with p.
+        return -math.expm1(n * math.log1p(-p)) / (n * p)
+
+    @property
+    def tested(self) -> int:
+        """How many rows are tested, in all folds together."""
+        return sum(len(np.asarray(fold.test)) for fold in self.folds[0])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the public facts of every candidate as a table."""
@@ -118,9 +154,8 @@ class SearchPlan:
             f"Private choice of one of {n} candidates"
             + (f" ({len(self.kept) - n} too sensitive ones left out)" if n < len(self.kept) else "")
             + f" at epsilon={self.selection_epsilon:g} ({self.mechanism}, {self.loss} error), by "
-            f"the outputs of {len(self.X)} rows.",
-            f"With the release at (epsilon={self.release_epsilon:g}, delta={self.delta:g}) both "
-            f"together are (epsilon={self.total_epsilon:.4g}, delta={self.delta:g})-private.",
+            f"the outputs of {self.tested} rows.",
+            self._cost(),
             "Chance of choosing the best candidate, if its mean error is better than all others' "
             "by at least:",
         ]
@@ -128,6 +163,15 @@ class SearchPlan:
             lines.append(f"  {gap:.3g}: {100.0 * chance:.0f} %")
         lines.append(f"By blind chance it would be {100.0 / n:.0f} %.")
         return "\n".join(lines)
+
+    def _cost(self) -> str:
+        release = f"(epsilon={self.release_epsilon:g}, delta={self.delta:g})"
+        if not self.refit:
+            return f"The noise is that of a release at {release}, which is not included here."
+        return (
+            f"With the release at {release} both together are (epsilon={self.total_epsilon:.4g}, "
+            f"delta={self.delta:g})-private."
+        )
 
     def __str__(self) -> str:
         return self.summary()
@@ -220,11 +264,10 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         rows = check_rows(X)
         owners = group_codes(groups, len(rows))
         splits = self._splits(rows, owners)
-        selection, release, delta = self._budget(rows, at, len(candidates))
+        points = _points(X, at)
+        selection, release, delta = self._budget(rows, points, len(candidates))
         estimators = [self._with(params, release) for params in candidates]
-        if len(candidates) == 0:
-            raise ValueError("param_grid holds no candidates")
-        tasks = (delayed(_predictors)(e, X, rows, splits, at, owners) for e in estimators)
+        tasks = (delayed(_predictors)(e, rows, splits, points, owners) for e in estimators)
         found = list(self._shown(tasks, len(candidates)))
         bounds = _bounds_of(estimators[0])
         loss = self._loss()
@@ -250,6 +293,10 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             release_epsilon=release,
             delta=delta,
             total_epsilon=total_guarantee(spends, delta),
+            refit=self.refit,
+            at=points,
+            groups=owners,
+            asked=self._asked(),
         )
 
     def fit(
@@ -262,11 +309,11 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
     ) -> Self:
         """Choose, and release with what was chosen: spends for both, once.
 
-        ``plan`` is that of the same X, candidates and budget, to save its work.
+        ``plan`` is that of the same X, at, groups and settings, to save its work.
         """
-        plan = self.plan(X, at, groups) if plan is None else plan
-        if not np.array_equal(plan.X, check_rows(X)):
-            raise ValueError("plan was made for other inputs X; leave it out or plan again")
+        self._check_account()
+        plan = self.plan(X, at, groups) if plan is None else self._still(plan, X, at, groups)
+        one_column(y, len(plan.X))
         rehearsal = self._rehearsal()
         release_id = uuid.uuid4().hex
         commit = self._commit(plan, release_id)
@@ -274,7 +321,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             "epsilon": plan.selection_epsilon,
             "loss": plan.loss,
             "mechanism": plan.mechanism,
-            "groups": group_codes(groups, len(plan.X)),
+            "groups": plan.groups,
             "keep": plan.kept,
             "rehearsal": rehearsal,
             "commit": commit,
@@ -289,14 +336,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             best = self._with(plan.candidates[chosen.index], plan.release_epsilon)
             best.set_params(random_state=self.random_state)
             best.fit(X, y, at=at, groups=groups)
-            facts = Chosen(
-                epsilon=chosen.epsilon,
-                mechanism=chosen.mechanism,
-                loss=plan.loss,
-                candidates=int(plan.kept.sum()),
-                total_epsilon=plan.total_epsilon,
-            )
-            best.release_ = replace(best.release_, release_id=release_id, selection=facts)
+            best.release_ = replace(best.release_, release_id=release_id, selection=plan.chosen)
             self.best_estimator_ = best
             self.n_features_in_ = best.n_features_in_
             if hasattr(best, "feature_names_in_"):
@@ -306,9 +346,16 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
     @property
     def release_(self) -> Release:
         """The release of the chosen candidate, which states what both cost together."""
-        check_is_fitted(self, "best_estimator_")
-        release: Release = self.best_estimator_.release_
+        release: Release = self._best().release_
         return release
+
+    @property
+    def best_score_(self) -> float:
+        """There is none: a score of private outputs that carries no noise would leak."""
+        raise AttributeError(
+            "a private search tells no scores, since they would leak; score(X, y) of the release "
+            "on other people does not cost anything"
+        )
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -350,7 +397,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
     def _best(self) -> Any:
         check_is_fitted(self, "best_index_")
         if not hasattr(self, "best_estimator_"):
-            raise AttributeError("with refit=False there is no release to predict from")
+            raise AttributeError("there is no release to predict from (refit=False)")
         return self.best_estimator_
 
     def _candidates(self) -> list[Params]:
@@ -359,13 +406,15 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
                 "a private search is for PrivateGPRegressor and for PrivateGPClassifier with two "
                 f"classes, got {type(self.estimator).__name__}"
             )
-        for name in ("ledger", "dataset", "random_state"):
+        for name in OWN:
             if getattr(self.estimator, name) is not None:
                 raise ValueError(f"give {name} to the search, not to its estimator")
         check_choice(1.0, self.mechanism)
         self._loss()
         candidates = list(ParameterGrid(self.param_grid))
-        fixed = {name for params in candidates for name in params if name in FIXED}
+        if not candidates:
+            raise ValueError("param_grid holds no candidates")
+        fixed = {name for params in candidates for name in params if name in (*FIXED, *OWN)}
         if fixed:
             raise ValueError(
                 f"param_grid must not vary {', '.join(sorted(fixed))}: the budget and what the "
@@ -385,24 +434,29 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _splits(self, X: Array, owners: Any) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         """Return who trains and who is tested; decided without y."""
-        splitter = self.cv
-        if isinstance(splitter, int) and not isinstance(splitter, bool):
-            if not 2 <= splitter <= len(X):
+        splitter = int(self.cv) if isinstance(self.cv, Integral) else self.cv
+        if isinstance(splitter, int) and not isinstance(self.cv, bool):
+            people = len(X) if owners is None else len(np.unique(owners))
+            if not 2 <= splitter <= people:
                 raise ValueError(
-                    f"cv must be a number of folds from 2 to the {len(X)} rows, got {splitter!r}"
+                    f"cv must be a number of folds from 2 to the {people} people, got {splitter!r}"
                 )
             # A person's rows stay together.  The order of rows is public, and so is this seed.
             folds = KFold(splitter, shuffle=True, random_state=0)
             splitter = folds if owners is None else GroupKFold(splitter)
-        if not hasattr(splitter, "split"):
+        if isinstance(splitter, str) or not hasattr(splitter, "split"):
             raise ValueError(f"cv must be a number of folds or a splitter, got {self.cv!r}")
         try:
-            return list(splitter.split(X, None, owners))
+            splits = list(splitter.split(X, None, owners))
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"cv={self.cv!r} cannot split without the private outputs ({error}); use one that "
-                "needs X and groups only, such as KFold"
+                f"cv={self.cv!r} cannot split these rows by X and groups alone ({error}); use one "
+                "that does not need the private outputs, such as KFold"
             ) from None
+        tested = np.concatenate([test for _, test in splits])
+        if len(np.unique(tested)) < len(tested):
+            raise ValueError(f"cv={self.cv!r} tests a row in several folds; use one such as KFold")
+        return splits
 
     def _budget(
         self, X: Array, at: ArrayLike | None, candidates: int
@@ -464,13 +518,47 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
                 bar.advance(task)
                 yield result
 
-    def _commit(self, plan: SearchPlan, release_id: str) -> Any:
+    def _asked(self) -> dict[str, str]:
+        """Return the settings that a plan follows from, as texts."""
+        own = {k: v for k, v in self.get_params(deep=False).items() if k not in UNPLANNED}
+        inner = self.estimator.get_params(deep=False)
+        return {
+            name: repr(v)
+            for name, v in (own | {f"estimator__{k}": inner[k] for k in inner}).items()
+        }
+
+    def _still(self, plan: SearchPlan, X: ArrayLike, at: Any, groups: Any) -> SearchPlan:
+        """Refuse a plan that was made for something else: what it promises would not hold."""
+        rows = check_rows(X)
+        for name, then, now in (
+            ("inputs X", plan.X, rows),
+            ("points at", plan.at, _points(X, at)),
+            ("groups", plan.groups, group_codes(groups, len(rows))),
+        ):
+            if not np.array_equal(np.asarray(then), np.asarray(now)):  # None equals None
+                raise ValueError(f"plan was made for other {name}; leave it out or plan again")
+        asked = self._asked()
+        changed = sorted(k for k in asked.keys() | plan.asked if asked.get(k) != plan.asked.get(k))
+        if changed:
+            raise ValueError(
+                f"plan was made with other {', '.join(changed)}; leave it out or plan again"
+            )
+        return plan
+
+    def _check_account(self) -> None:
         if self.ledger is None and self.dataset is None:
-            return None
+            return
         if self.ledger is None or not isinstance(self.dataset, str):
-            raise ValueError("ledger and dataset belong together; give both or none")
+            raise ValueError(
+                "ledger and dataset belong together: give the ledger file and the name of the data "
+                f"set in it, got ledger={self.ledger!r}, dataset={self.dataset!r}"
+            )
         if self.random_state is not None:
             raise ValueError("a trial with random_state cannot be put on the account of a ledger")
+
+    def _commit(self, plan: SearchPlan, release_id: str) -> Any:
+        if self.ledger is None:
+            return None
         ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
         spends = [Spend(spend_kind(plan.mechanism), plan.selection_epsilon)]
         if self.refit:
@@ -507,6 +595,8 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _report(self, plan: SearchPlan, chosen: Selection) -> None:
         """Keep what is public: never a loss."""
+        if hasattr(self, "best_estimator_"):  # of an earlier search
+            del self.best_estimator_
         results: dict[str, Any] = {"params": list(plan.candidates)}
         for name in sorted({name for params in plan.candidates for name in params}):
             column = [params.get(name) for params in plan.candidates]
@@ -525,22 +615,40 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         self.total_epsilon_ = plan.total_epsilon
 
 
+def _points(X: ArrayLike, at: Any) -> Array | None:
+    """Return the points that matter as a table with the columns of X."""
+    return None if at is None else check_rows(select_columns(at, column_names(X), "at"), "at")
+
+
 def _predictors(
     estimator: Any,
-    X: ArrayLike,
     rows: Array,
     splits: Sequence[tuple[NDArray[Any], NDArray[Any]]],
-    at: ArrayLike | None,
+    points: Array | None,
     owners: Any,
 ) -> list[Fold]:
     """Plan a candidate for every fold: public maths, whatever it costs in time."""
-    points = None if at is None else estimator.plan(X, at=at).points
+    estimator._gap = FOLD_GAP
     folds = []
     for train, test in splits:
         groups = None if owners is None else owners[train]
         plan = estimator.plan(rows[train], at=points, groups=groups)
         folds.append(Fold(test, train, *estimator.linear_predictor(plan, rows[test])))
     return folds
+
+
+def _least_chance(sensitivities: Array, gap: float, epsilon: float) -> float:
+    """Return the chance of the best candidate, whichever it is, under the generalised mechanism."""
+    n = len(sensitivities)
+    pairs = sensitivities[:, None] + sensitivities
+    shift = 2.0 * math.log(n / FAILURE) / epsilon * sensitivities
+    least = 1.0
+    for best in range(n):
+        level = shift + np.where(np.arange(n) == best, 0.0, gap)
+        score = np.max((level[:, None] - level) / pairs, axis=1)
+        weight = np.exp(0.5 * epsilon * (score[best] - score))
+        least = min(least, float(1.0 / weight.sum()))
+    return least
 
 
 def _bounds_of(estimator: Any) -> tuple[float, float]:

@@ -200,6 +200,11 @@ def _choice(release: Release) -> str:
     chosen = release.selection
     if chosen is None:
         return ""
+    if not release.private:
+        return (
+            f"\n\nThe settings of the model were chosen among {chosen.candidates} for a trial, "
+            "too: that choice is not private either."
+        )
     return (
         f"\n\nThe settings of the model were chosen among {chosen.candidates}, privately, by how "
         f"well they predict ({escape(chosen.loss)} error, mechanism: {escape(chosen.mechanism)}). "

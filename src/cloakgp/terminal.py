@@ -292,8 +292,9 @@ def show_verification(console: Console, release: Release, report: VerificationRe
         text = (
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
             f"any one of {people_in(release.blueprint)} people no more than epsilon = "
-            f"{release.epsilon:g} and delta = {release.delta:g} allow. That the noise was drawn "
-            "afresh has to be believed; everything else was worked out again."
+            f"{release.total_epsilon:.6g} and delta = {release.delta:g} allow"
+            f"{'' if release.selection is None else ', the choice of settings included'}. That the "
+            "noise was drawn afresh has to be believed; everything else was worked out again."
         )
     else:
         failed = ", ".join(check.name for check in report.checks if not check.passed)

@@ -1,5 +1,6 @@
 """Newton steps of the Laplace family as regression on pseudo-outputs."""
 
+import laplace_reference as reference
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -7,7 +8,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.laplace import Bernoulli, Poisson, linearise
+from cloakgp.gp.laplace import Bernoulli, Poisson, expected_logistic, linearise
 from cloakgp.gp.sparse import SparseModel
 
 RNG = np.random.default_rng(0)
@@ -53,7 +54,7 @@ def test_poisson_counts_reach_the_mode_of_the_posterior():
         return rate.sum() - t @ f + 0.5 * z @ z, root.T @ (rate - t) + z
 
     mode = root @ minimize(negative, np.zeros(60), jac=True, method="BFGS", tol=1e-10).x
-    np.testing.assert_allclose(model.workload(X) @ outputs, mode, atol=1e-4)
+    np.testing.assert_allclose(model.workload(X) @ outputs, mode, atol=1e-5)
 
 
 @pytest.mark.parametrize("approximation", ["fitc", "dtc"])
@@ -84,3 +85,56 @@ def test_a_certain_outcome_has_a_large_but_finite_noise():
     assert np.all(np.isfinite(pseudo.noise))
     assert pseudo.noise[1] == 4.0
     assert pseudo.noise[0] > 1e9
+
+
+@pytest.mark.parametrize("cap", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("log_rate", [-8.0, -1.0, 0.0, 0.7, 2.0, 3.5, 5.0])
+def test_moments_of_capped_counts_are_those_of_the_sum(cap, log_rate):
+    f, exposure = np.array([log_rate]), np.array([1.7])
+    mean, slope, variance = reference.capped_poisson(1.7 * np.exp(log_rate), cap)
+    capped = Poisson(exposure, cap)
+    np.testing.assert_allclose(capped.mean(f), mean, rtol=1e-9)
+    np.testing.assert_allclose(capped.slope(f), slope, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(capped.variance(f), variance, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("cap", [10**6, 10**9])
+def test_a_cap_that_nobody_comes_near_changes_nothing(cap):
+    f, exposure = np.linspace(-8.0, 8.0, 9), np.full(9, 2.0)
+    capped, free = Poisson(exposure, cap), Poisson(exposure)
+    for of in ("mean", "slope", "variance"):
+        np.testing.assert_allclose(getattr(capped, of)(f), getattr(free, of)(f), rtol=1e-9)
+
+
+@pytest.mark.parametrize("cap", [1, 5, 10**9])
+def test_rates_beyond_all_measure_give_finite_pseudo_outputs(cap):
+    pseudo = linearise(Poisson(np.full(5, 1e9), cap), np.array([-900.0, -30.0, 0.0, 30.0, 900.0]))
+    for part in (pseudo.offset, pseudo.slope, pseudo.noise):
+        assert np.all(np.isfinite(part))
+
+
+def test_probabilities_are_integrals_of_the_logistic_to_1e_8():
+    rng = np.random.default_rng(1)
+    mean = np.concatenate([rng.uniform(-40, 40, 25), [0.0, 0.3, -2.0, 40.0, -40.0]])
+    variance = np.concatenate([10.0 ** rng.uniform(-6, 6, 25), [0.0, 1.0, 1.0 + 1e-9, 1e6, 0.0]])
+    truth = [reference.expected_logistic(m, v) for m, v in zip(mean, variance, strict=True)]
+    np.testing.assert_allclose(expected_logistic(mean, variance), truth, atol=1e-8, rtol=0)
+
+
+def test_probabilities_grow_with_the_mean_and_shrink_to_a_half_with_the_variance():
+    mean, variance = np.meshgrid(np.linspace(0.1, 30, 40), np.geomspace(1e-3, 1e6, 40))
+    p = expected_logistic(mean, variance)
+    assert np.all(np.diff(p, axis=1) >= -1e-14)
+    assert np.all(np.diff(p, axis=0) <= 1e-14)
+    np.testing.assert_allclose(p + expected_logistic(-mean, variance), 1.0, atol=1e-14)
+
+
+def test_a_step_is_the_dense_formula():
+    f0 = np.linspace(-2, 2, 60)
+    t = RNG.integers(0, 2, 60)
+    pseudo = linearise(Bernoulli(), f0)
+    ours = exact(pseudo.noise).workload(X) @ (pseudo.offset + pseudo.slope * t)
+    logistic = lambda f: 1.0 / (1.0 + np.exp(-f))  # noqa: E731
+    slope = lambda f: logistic(f) * logistic(-f)  # noqa: E731
+    dense = reference.newton_step(KERNEL(X), f0, t, logistic, slope)
+    np.testing.assert_allclose(ours, dense, atol=1e-8)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from reference import no_noise, random_sketch
 
-from cloakgp.privacy import gaussian_sigma, quantise, release, release_labels
+from cloakgp.privacy import gaussian_sigma, quantise, release, release_counts, release_labels
+from cloakgp.privacy.sketch import found_classes
 
 BUDGET = {"epsilon": 1.0, "delta": 0.01}
 CLASSES = ["low", "middle", "high"]
@@ -54,7 +55,18 @@ def test_more_than_two_classes_get_root_two_noise():
 
 
 def test_an_unknown_label_is_refused_without_naming_it():
-    for bad in (["low", "secret-4711"], ["low", None], [1, 2], [["low"], ["high"]]):
+    for bad in (
+        ["low", "secret-4711"],
+        ["low", None],
+        ["low", np.nan],
+        [1, 2],
+        [["low", "high"]],
+        [["low"], ["secret-4711"]],
+        ["low", 4711],
+        np.ma.array(["low", "high"], mask=[False, True]),
+        ["low"],
+        "secret-4711",
+    ):
         with pytest.raises(ValueError, match="y ") as caught:
             release_labels(random_sketch(2, 2), bad, CLASSES, **BUDGET)
         assert caught.value.__context__ is None
@@ -92,3 +104,115 @@ def test_groups_of_several_labels_must_fit_the_joint_bound():
     too_far = quantise(np.array([[0.6, 0.6]]))
     with pytest.raises(ValueError, match="longer than 1"):
         release_labels(too_far, ["low", "high"], CLASSES, **BUDGET, groups=[0, 0])
+
+
+def test_a_column_of_labels_is_as_good_as_a_row_of_them():
+    sketch, given = random_sketch(3, 50), labels(50)
+    flat, column = (
+        release_labels(sketch, y, CLASSES, **BUDGET, rehearsal=no_noise)
+        for y in (given, given[:, None])
+    )
+    assert np.array_equal(flat.values, column.values)
+
+
+@pytest.mark.parametrize(
+    ("given", "classes"),
+    [
+        (np.array([0, 1, 1]), [0, 1]),
+        (np.array([0.0, 1.0, 1.0]), [0, 1]),
+        (np.array([False, True, True]), [False, True]),
+        (["a", "b", "b"], ["a", "b"]),
+        (np.array(["a", "b", "b"], dtype=object), ["a", "b"]),
+        ((-1.5, 2.5, 2.5), [-1.5, 2.5]),
+    ],
+    ids=str,
+)
+def test_labels_of_any_kind_are_found_among_the_classes(given, classes):
+    sketch = random_sketch(2, 3)
+    out = release_labels(sketch, given, classes, **BUDGET, rehearsal=no_noise)
+    assert np.array_equal(out.s, sketch.rounded @ np.array([0.0, 1.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ([3, 1, 2, 1], (1, 2, 3)),
+        ([2.0, 1.0], (1.0, 2.0)),
+        ([True, False], (False, True)),
+        (["b", "a", "b"], ("a", "b")),
+        (np.array([["b"], ["a"]]), ("a", "b")),
+    ],
+    ids=str,
+)
+def test_classes_that_are_public_are_found_in_order(given, found):
+    assert found_classes(given) == found
+    assert {type(label) for label in found_classes(given)} == {type(label) for label in found}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[0.5, 4711.5], [1.0, np.nan], ["4711", None], ["4711", np.nan], ["4711", 1], [["4711"], 2]],
+    ids=str,
+)
+def test_labels_of_mixed_kinds_have_no_classes_and_none_is_named(given):
+    with pytest.raises(ValueError, match="Unknown label type") as caught:
+        found_classes(given)
+    assert caught.value.__context__ is None
+    assert "4711" not in str(caught.value)
+
+
+# --- counts
+
+
+def test_counts_are_sketched_up_to_their_cap():
+    sketch = random_sketch(3, 6)
+    counts = np.array([0, 1, 3, 4, 5, 10**9])
+    out = release_counts(sketch, counts, 4, **BUDGET, rehearsal=no_noise)
+    assert np.array_equal(out.s, sketch.rounded @ np.array([0.0, 0.25, 0.75, 1.0, 1.0, 1.0]))
+    assert out.sensitivity == 1.0
+    assert out.sigma == gaussian_sigma(1.0, 0.01)
+    column = release_counts(sketch, counts[:, None], 4, **BUDGET, rehearsal=no_noise)
+    assert np.array_equal(column.values, out.values)
+
+
+def test_replacing_a_count_moves_the_query_by_at_most_one():
+    sketch, cap = random_sketch(4, 6), 7
+    counts = np.random.default_rng(1).integers(0, cap + 1, 6)
+    largest = 0.0
+    for person, other in itertools.product(range(6), (0, 1, cap, cap + 1, 10**12)):
+        neighbour = counts.copy()
+        neighbour[person] = other
+        pair = [
+            release_counts(sketch, y, cap, **BUDGET, rehearsal=no_noise).s
+            for y in (counts, neighbour)
+        ]
+        largest = max(largest, np.linalg.norm(pair[0] - pair[1]))
+    assert 0.5 < largest <= 1.0
+
+
+def test_what_is_no_count_is_refused_without_naming_it(monkeypatch):
+    monkeypatch.setattr(
+        "cloakgp.privacy.sketch._add_discrete_gaussian", lambda *_: pytest.fail("budget was spent")
+    )
+    for bad in (
+        [-4711, 1],
+        [4711.5, 1],
+        [np.nan, 1],
+        [np.inf, 1],
+        [None, 1],
+        ["4711 incidents", 1],
+        [[4711, 1], [1, 1]],
+        [4711],
+        np.ma.array([4711, 1], mask=[True, False]),
+    ):
+        with pytest.raises(ValueError, match=r"y |counts ") as caught:
+            release_counts(random_sketch(2, 2), bad, 5, **BUDGET)
+        assert caught.value.__context__ is None
+        assert "4711" not in str(caught.value)
+
+
+def test_groups_of_several_counts_must_fit_the_bound():
+    sketch = quantise(np.array([[0.6, 0.0], [0.0, 0.6]]))
+    release_counts(sketch, [1, 2], 4, **BUDGET, groups=[0, 0])
+    with pytest.raises(ValueError, match="longer than 1"):
+        release_counts(quantise(np.array([[0.6, 0.6]])), [1, 2], 4, **BUDGET, groups=[0, 0])

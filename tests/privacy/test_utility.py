@@ -8,7 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from cloakgp.privacy import Fold, select, utility_sensitivity
+from cloakgp.privacy import Fold, select, select_labels, utility_sensitivity
 from cloakgp.privacy import utility as core
 
 LOSSES = ("absolute", "squared")
@@ -382,3 +382,68 @@ def test_other_bad_input_is_refused():
         select([fold], y, (0, 1), epsilon=1.0, groups=[1])
     with pytest.raises(ValueError, match="epsilon must lie"):
         select([fold], y, (0, 1), epsilon=-1.0)
+
+
+# --- labels
+
+
+def still(scale, count):
+    return np.zeros(count)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("labels", [["no", "yes"], [0, 1], [False, True]], ids=str)
+def test_labels_are_chosen_for_as_minus_one_and_one(labels, loss):
+    candidates = [candidate(12, weight=0.4, tau=0.1, seed=s, width=2.0) for s in range(5)]
+    options = {"epsilon": 1.0, "loss": loss, "rehearsal": still}
+    chosen = set()
+    for seed in range(8):
+        codes = np.random.default_rng(seed).integers(0, 2, 12)
+        given = np.array(labels)[codes]
+        for shaped in (given, given[:, None], given.tolist()):
+            found = select_labels(candidates, shaped, labels, **options)
+            assert found == select(candidates, 2.0 * codes - 1.0, (-1.0, 1.0), **options)
+        losses = [loss_of(folds, 2.0 * codes - 1.0, (-1, 1), loss) for folds in candidates]
+        assert found.index == np.argmin(losses)
+        chosen.add(found.index)
+    assert len(chosen) > 1
+
+
+def test_labels_that_are_not_among_two_classes_are_refused_without_naming_them():
+    folds = [candidate(3)]
+    with pytest.raises(ValueError, match="two classes, got 3"):
+        select_labels(folds, ["a", "b", "c"], ["a", "b", "c"], epsilon=1.0)
+    for labels in (["a", "b", "SECRET"], ["a", "b", None], ["a", "b", 3.5], ["a", "b", np.nan]):
+        with pytest.raises(ValueError, match="not among the public classes") as caught:
+            select_labels(folds, labels, ["a", "b"], epsilon=1.0)
+        assert "SECRET" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
+# --- the commit
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_choice_is_made_after_its_commit_and_not_without_it(labels, monkeypatch):
+    order = []
+    choose = core.choose
+    monkeypatch.setattr(core, "choose", lambda *a, **k: order.append("choice") or choose(*a, **k))
+
+    def act(y, commit):
+        folds = [candidate(4, 2)]
+        if labels:
+            return select_labels(folds, y, [0.0, 1.0], epsilon=1.0, commit=commit)
+        return select(folds, y, (0.0, 1.0), epsilon=1.0, commit=commit)
+
+    act([0.0, 1.0, 0.0, 1.0], lambda: order.append("commit"))
+    assert order == ["commit", "choice"]
+
+    def refuse():
+        raise RuntimeError("over the cap")
+
+    with pytest.raises(RuntimeError, match="over the cap"):
+        act([0.0, 1.0, 0.0, 1.0], refuse)
+    for bad in ([0.0, 1.0, 0.0, np.nan], [0.0, 1.0, 0.0], ["x"] * 4):
+        with pytest.raises(ValueError, match=r"y |row numbers"):
+            act(bad, lambda: order.append("commit"))
+    assert order == ["commit", "choice"]

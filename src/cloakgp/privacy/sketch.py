@@ -354,18 +354,20 @@ def _checked_labels(
     names = np.asarray(classes)
     if names.ndim != 1 or len(names) < 2 or len(set(names.tolist())) != len(names):
         raise ValueError(f"classes must name two or more different labels, got {classes!r}")
-    if np.shape(labels) not in ((people,), (people, 1)):
-        raise ValueError(
-            f"y must have one label for each of the {people} people of the sketch, got an array "
-            f"of shape {np.shape(labels)}"
-        )
     codes = np.full(people, -1, dtype=np.intp)
+    shape: tuple[int, ...] = (people,)
     try:
-        given = _as_labels(labels).reshape(people)
+        given = _as_labels(labels)
+        shape = given.shape
         for code, name in enumerate(names.tolist()):
-            codes[np.asarray(given == name, dtype=bool)] = code
+            codes[np.asarray(given.reshape(people) == name, dtype=bool)] = code
     except Exception:
         codes[:] = -1  # labels that cannot be compared; their values must not get out
+    if shape not in ((people,), (people, 1)):
+        raise ValueError(
+            f"y must have one label for each of the {people} people of the sketch, got an array "
+            f"of shape {shape}"
+        )
     if np.any(codes < 0):
         raise ValueError(
             "y holds labels that are not among the public classes (or of another type); name every "
