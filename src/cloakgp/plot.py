@@ -50,7 +50,7 @@ def plot_release(release: Release, ax: Axes = None) -> Figure:
 
         return plot_outcomes(release, ax)
     inputs, outputs = names_of(release)
-    footnote = _guarantee(b, release.private)
+    footnote = _guarantee(b, release.private, release.total_epsilon)
     if len(inputs) == 1:
         figure, rows = _rows(ax, len(outputs), panels=1)
         x = _line(b)
@@ -84,7 +84,7 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
     inputs = list(b.feature_names or [f"x{i}" for i in range(b.model.X.shape[1])])
     outputs = _output_names(b, target_names)
     T, private = plan.sketch.rounded, b.sigma > 0.0
-    footnote = _guarantee(b, private, planned=True)
+    footnote = _guarantee(b, private, b.epsilon, planned=True)
     # Every class has the same noise, so one panel tells it all.
     decoders = [b.decoder(T, column) for column in range(len(outputs))]
     if len(inputs) == 1:
@@ -257,13 +257,13 @@ def _label_plane(panels: list[Axes], inputs: list[str]) -> None:
     panels[0].set(ylabel=_label(inputs[1]))
 
 
-def _guarantee(b: Blueprint, private: bool, planned: bool = False) -> str:
+def _guarantee(b: Blueprint, private: bool, epsilon: float, planned: bool = False) -> str:
     people = people_in(b)
     if not private:
         return "NOT PRIVATE: no guarantee holds for this picture."
     return (
         f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of {people} "
-        f"{'person' if people == 1 else 'people'} (epsilon = {b.epsilon:g}, delta = {b.delta:g}); "
+        f"{'person' if people == 1 else 'people'} (epsilon = {epsilon:.4g}, delta = {b.delta:g}); "
         "inputs are public."
     )
 

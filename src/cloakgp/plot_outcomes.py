@@ -198,5 +198,5 @@ def _rate_map(release: CountRelease, ax: Axes, inputs: list[str], output: str) -
 
 
 def _done(release: Release, figure: Figure, rows: list[list[Axes]], ax: Axes) -> Figure:
-    footnote = _guarantee(release.blueprint, release.private)
+    footnote = _guarantee(release.blueprint, release.private, release.total_epsilon)
     return _finish(figure, rows, footnote, release.private, embedded=ax is not None)

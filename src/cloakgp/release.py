@@ -243,7 +243,7 @@ class Release:
         kind = "private" if self.private else "NOT PRIVATE"
         return (
             f"Release({self.blueprint.people} people, {self.published_values} values, "
-            f"epsilon={self.epsilon:g}, delta={self.delta:g}, {kind})"
+            f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
         )
 
     def _to_archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

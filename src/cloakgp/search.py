@@ -12,12 +12,11 @@ import math
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from rich import progress as rich_progress
@@ -33,7 +32,6 @@ from cloakgp.estimator import NotPrivateWarning, PrivateGP, as_float, group_code
 from cloakgp.frames import column_names
 from cloakgp.frames import select as select_columns
 from cloakgp.gp.kernels import check_rows
-from cloakgp.parts import Chosen
 from cloakgp.privacy import (
     Fold,
     Ledger,
@@ -47,10 +45,11 @@ from cloakgp.privacy import (
     total_guarantee,
     utility_sensitivity,
 )
-from cloakgp.privacy.selection import FAILURE, Mechanism, check_choice, spend_kind
+from cloakgp.privacy.selection import Mechanism, check_choice, spend_kind
 from cloakgp.privacy.utility import Loss
 from cloakgp.regression import PrivateGPRegressor
 from cloakgp.release import Release
+from cloakgp.search_plan import SearchPlan
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]
@@ -63,118 +62,6 @@ OWN = ("ledger", "dataset", "random_state")
 UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OWN)
 #: Designs of folds need not be certified to more than this; they only stand in for the final one.
 FOLD_GAP = 1e-3
-#: Gaps between losses for which a plan says how likely the better candidate is chosen.
-GAPS = (0.01, 0.02, 0.05, 0.1)
-
-
-@dataclass(frozen=True)
-class SearchPlan:
-    """What a search would do and how well it can be expected to choose.  Nothing is spent yet."""
-
-    candidates: tuple[Params, ...]
-    folds: tuple[tuple[Fold, ...], ...]
-    sensitivities: Array  # of the summed loss, by candidate
-    noise: Array  # standard deviation of the noise of a release, typical, by candidate
-    kept: NDArray[np.bool_]
-    X: Array
-    bounds: tuple[float, float]
-    loss: Loss
-    mechanism: Mechanism
-    selection_epsilon: float
-    release_epsilon: float
-    delta: float
-    total_epsilon: float
-    refit: bool  # whether a release follows and is counted
-    at: Array | None  # the points that matter, if they were named
-    groups: NDArray[np.int64] | None  # owners of the rows, as numbers
-    asked: dict[str, str]  # the settings that it was made for
-
-    @property
-    def chosen(self) -> Chosen:
-        """What a release will say about the choice."""
-        return Chosen(
-            epsilon=self.selection_epsilon,
-            mechanism=self.mechanism,
-            loss=self.loss,
-            candidates=int(self.kept.sum()),
-            total_epsilon=self.total_epsilon,
-        )
-
-    @property
-    def width(self) -> float:
-        """The range of a prediction, and the largest error of one."""
-        return self.bounds[1] - self.bounds[0]
-
-    def chance(self, gap: float) -> float:
-        """Return how likely the best candidate is chosen if all others are worse by ``gap``.
-
-        ``gap`` is a difference of mean losses, in the units of the loss.  Others that are worse by
-        more only make it likelier.  The generalised mechanism prefers candidates of small
-        sensitivity: there it is the chance of the candidate it likes least, and what is worse by
-        more makes it likelier for certain only if all sensitivities are equal.
-        """
-        if not gap >= 0.0:
-            raise ValueError(f"gap must be a number >= 0, got {gap!r}")
-        sensitivities = self.sensitivities[self.kept]
-        n, total = len(sensitivities), gap * self.tested
-        if self.mechanism == "generalised":
-            return _least_chance(sensitivities, total, self.selection_epsilon)
-        p = math.exp(-self.selection_epsilon * total / (2.0 * float(sensitivities.max())))
-        if self.mechanism == "exponential":
-            return 1.0 / (1.0 + (n - 1) * p)
-        if p in (0.0, 1.0):
-            return 1.0 if p == 0.0 else 1.0 / n
-        # The others come before it in a random number of places, and each is taken with p.
-        return -math.expm1(n * math.log1p(-p)) / (n * p)
-
-    @property
-    def tested(self) -> int:
-        """How many rows are tested, in all folds together."""
-        return sum(len(np.asarray(fold.test)) for fold in self.folds[0])
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the public facts of every candidate as a table."""
-        frame = pd.DataFrame([{k: _shown(v) for k, v in c.items()} for c in self.candidates])
-        frame["sensitivity"], frame["release_noise_std"] = self.sensitivities, self.noise
-        frame["kept"] = self.kept
-        return frame
-
-    def chances(self, gaps: Sequence[float] | None = None) -> pd.DataFrame:
-        """Return the chance of choosing the best candidate, by how much better it is."""
-        top = self.width if self.loss == "absolute" else self.width**2
-        given = [share * top for share in GAPS] if gaps is None else list(gaps)
-        return pd.DataFrame(
-            {"better_by": given, "chance_of_best": [self.chance(gap) for gap in given]}
-        )
-
-    def summary(self) -> str:
-        """Say what the search would spend and how well it can be expected to choose."""
-        n = int(self.kept.sum())
-        lines = [
-            f"Private choice of one of {n} candidates"
-            + (f" ({len(self.kept) - n} too sensitive ones left out)" if n < len(self.kept) else "")
-            + f" at epsilon={self.selection_epsilon:g} ({self.mechanism}, {self.loss} error), by "
-            f"the outputs of {self.tested} rows.",
-            self._cost(),
-            "Chance of choosing the best candidate, if its mean error is better than all others' "
-            "by at least:",
-        ]
-        for gap, chance in self.chances().itertuples(index=False):
-            lines.append(f"  {gap:.3g}: {100.0 * chance:.0f} %")
-        lines.append(f"By blind chance it would be {100.0 / n:.0f} %.")
-        return "\n".join(lines)
-
-    def _cost(self) -> str:
-        release = f"(epsilon={self.release_epsilon:g}, delta={self.delta:g})"
-        if not self.refit:
-            return f"The noise is that of a release at {release}, which is not included here."
-        return (
-            f"With the release at {release} both together are (epsilon={self.total_epsilon:.4g}, "
-            f"delta={self.delta:g})-private."
-        )
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def _delegated(name: str) -> Any:
@@ -637,27 +524,9 @@ def _predictors(
     return folds
 
 
-def _least_chance(sensitivities: Array, gap: float, epsilon: float) -> float:
-    """Return the chance of the best candidate, whichever it is, under the generalised mechanism."""
-    n = len(sensitivities)
-    pairs = sensitivities[:, None] + sensitivities
-    shift = 2.0 * math.log(n / FAILURE) / epsilon * sensitivities
-    least = 1.0
-    for best in range(n):
-        level = shift + np.where(np.arange(n) == best, 0.0, gap)
-        score = np.max((level[:, None] - level) / pairs, axis=1)
-        weight = np.exp(0.5 * epsilon * (score[best] - score))
-        least = min(least, float(1.0 / weight.sum()))
-    return least
-
-
 def _bounds_of(estimator: Any) -> tuple[float, float]:
     bounds: tuple[float, float] = estimator.selection_bounds()
     return bounds
-
-
-def _shown(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 __all__ = ["PrivateGridSearch", "SearchPlan"]

@@ -2,7 +2,6 @@
 
 import itertools
 import pickle
-import time
 
 import mpmath as mp
 import numpy as np
@@ -313,21 +312,13 @@ def test_the_result_holds_no_loss_and_no_trace_of_y():
     assert set(vars(result)) == {"index", "epsilon", "mechanism", "sensitivities", "private"}
 
 
-def test_eighty_candidates_take_well_under_five_seconds():
-    candidates = [candidate(140, 5, weight=0.02, tau=t, seed=1) for t in np.linspace(0, 1, 80)]
-    y = np.random.default_rng(0).uniform(0, 1, 140)
-    begin = time.perf_counter()
-    select(candidates, y, (0, 1), epsilon=1.0)
-    assert time.perf_counter() - begin < 2.5  # 0.15 s, on an idle machine
-
-
 @pytest.mark.parametrize(
     "y",
     [
         ["1.5", "secret 4711.25"],
         [4711.25, np.nan],
         [4711.25, np.inf],
-        [[4711.25], [1.0]],
+        [[4711.25, 0.5], [1.0, 0.5]],
         [4711.25],
     ],
 )

@@ -310,6 +310,8 @@ def _unit_folds(folds: Sequence[Fold], people: int, lo: float, width: float) -> 
 def _unit_outputs(y: ArrayLike, lo: float, width: float) -> Floats:
     """Return y as numbers in [0, 1]; each depends on its own output alone."""
     values = _as_floats(y)
+    if values is not None and values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
     if values is None or values.ndim != 1 or len(values) >= 1 << 28:
         raise ValueError("y must be one column of numbers, one for each person, none missing")
     if not np.all(np.isfinite(values)):
