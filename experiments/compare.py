@@ -33,6 +33,7 @@ LOOKS = (
     (GREEN, "P"),
     ("#8C6D1F", "X"),
     (GREY, "*"),
+    ("#6F5BB5", "p"),
 )
 
 
@@ -172,7 +173,8 @@ def _plain_ticks(ax: Any) -> None:
 def conclusion(errors: pd.DataFrame, sets: Sequence[Data], methods: Sequence[Method]) -> str:
     """Say how often the first method is the best, and where it is not and by how much."""
     mean = errors.groupby(["data", "epsilon", "method"])["error"].mean()
-    ours, rivals = methods[0], [m for m in methods[1:] if m.private and m.check() is None]
+    ours, others = methods[0], [m for m in methods[1:] if m.private and m.check() is None]
+    rivals = [m for m in others if not m.name.startswith("ours")]
     nothing = next((m for m in methods if "without data" in m.name), None)
     lost, cells, useless = [], 0, []
     for data in sets:

@@ -19,10 +19,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
+from sklearn.cluster import KMeans
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from cloakgp import PrivateGPRegressor
+from cloakgp import PrivateGPClassifier, PrivateGPRegressor
+from cloakgp.classification import PRIOR_STD
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.regression import default_kernel
+from experiments import outcomes
 from experiments.draw import releases, without_privacy
 
 Array = NDArray[np.float64]
@@ -172,6 +177,107 @@ def histogram(t: Trial) -> Array:
     noise = t.noise_std / count
     noisy = mean + noise * t.rng.standard_normal((t.draws, len(count)))
     return ordinary_gp(t, place, noisy, noise**2 + (0.1 * t.width) ** 2 / count)
+
+
+# --------------------------------------------------------------------------------- two classes
+
+
+def classifier(kernel: Callable[[Trial], Any] = lambda t: None) -> Predictor:
+    """cloakgp's classifier, everything at its default but perhaps the kernel."""
+
+    def predict(t: Trial) -> Array:
+        model = _classifier(t, kernel=kernel(t))
+        found = outcomes.releases(model.plan(t.X), t.y, t.draws, t.rng)
+        return np.array([r.predict_proba(t.at)[:, 1] for r in found])
+
+    return predict
+
+
+def one_lengthscale(t: Trial) -> Any:
+    """Return a kernel whose lengthscale is the same for all inputs, scaled by public ranges."""
+    lo, hi = t.data.ranges
+    half = np.where(hi > lo, 0.5 * (hi - lo), 1.0)
+    length = float(np.sqrt(np.sum(np.var(t.X / half, axis=0))))
+    return ConstantKernel(PRIOR_STD**2, "fixed") * RBF(length * half, "fixed")
+
+
+def papers_classifier(inducing: int | None) -> Predictor:
+    """Minimum-volume noise on the latent values of the training inputs, unbiased decoding."""
+
+    def predict(t: Trial) -> Array:
+        how = dict(outcomes.PAPER)
+        if t.epsilon > 1.0:
+            how["calibration"] = "analytic"  # hall is not defined there
+        model = _classifier(t, inducing=inducing, **how)
+        return expit(outcomes.scores(model.plan(t.X), t.y, t.at, t.draws, t.rng))
+
+    return predict
+
+
+def classifier_floor(t: Trial) -> Array:
+    """Our classifier without privacy."""
+    return expit(np.asarray(outcomes.without_privacy(_classifier(t), t.X, t.y).latent(t.at)))[None]
+
+
+def coin(t: Trial) -> Array:
+    """One class for everybody, by a throw of a coin: what is known without any data."""
+    return np.array([[0.0], [1.0]]) * np.ones(len(t.at))
+
+
+def _classifier(t: Trial, **options: Any) -> PrivateGPClassifier:
+    return PrivateGPClassifier(classes=[0.0, 1.0], epsilon=t.epsilon, delta=t.delta, **options)
+
+
+def randomised_response(t: Trial) -> Array:
+    """Everybody's label, turned with a public probability, and a GP classifier that knows it.
+
+    A label is kept with probability e^ε/(1 + e^ε), the best that can be done for two classes.
+    """
+    turned = float(expit(-t.epsilon))
+    kernel = default_kernel(t.X, PRIOR_STD)
+    K, across = kernel(t.X), kernel(t.X, t.at)
+    found = []
+    for _ in range(t.draws):
+        labels = np.abs(t.y - (t.rng.uniform(size=len(t.y)) < turned))
+        found.append(expit(turned_labels_gp(K, across, labels, turned)))
+    return np.array(found)
+
+
+def turned_labels_gp(K: Array, across: Array, labels: Array, turned: float) -> Array:
+    """Return the latent mode at new points, for labels that were turned with a probability.
+
+    Fisher scoring of the Laplace approximation: label 1 has probability q + (1 − 2q) π(f).
+    """
+    f, weights = np.zeros(len(K)), np.zeros(len(K))
+    for _ in range(50):
+        chance = expit(f)
+        mean = turned + (1.0 - 2.0 * turned) * chance
+        slope = (1.0 - 2.0 * turned) * np.maximum(chance * (1.0 - chance), 1e-10)
+        pseudo = f + (labels - mean) / slope
+        noise = mean * (1.0 - mean) / slope**2
+        weights = cho_solve(cho_factor(K + np.diag(noise), lower=True), pseudo)
+        move = K @ weights - f
+        f = f + np.clip(move, -2.0, 2.0)
+        if np.abs(move).max() < 1e-4:
+            break
+    return across.T @ weights
+
+
+def shares(cells: int) -> Predictor:
+    """Noisy shares of class 1 in cells of the inputs, which k-means finds; one cell is all.
+
+    Cells and their counts are public, because inputs are.
+    """
+
+    def predict(t: Trial) -> Array:
+        X, at = _scaled(t)
+        k = KMeans(cells, n_init=1, random_state=0).fit(X)
+        count = np.bincount(k.labels_, minlength=cells)
+        share = np.bincount(k.labels_, t.y, minlength=cells) / count
+        noisy = share + t.noise_std / count * t.rng.standard_normal((t.draws, cells))
+        return np.clip(noisy, 0.0, 1.0)[:, k.predict(at)]
+
+    return predict
 
 
 # -------------------------------------------------------------------------------- other libraries

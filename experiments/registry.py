@@ -26,6 +26,7 @@ EXPECTED = (
         "Against what people would use instead: classification",
         "beyond the paper",
     ),
+    ("classes-and-counts", "Ten classes, and counts", "beyond the paper"),
     ("limits", "How close to the best possible, and how it moves with N", "beyond the paper"),
 )
 
