@@ -559,6 +559,7 @@ def test_the_true_log_odds_lie_in_their_intervals_as_often_as_these_say(epsilon)
     # 60 data sets of 200 people from the prior, 5 points each.  The Laplace approximation is not
     # exact, but with so many people it is close; points of one set depend on each other, so the
     # standard deviation of the share is at most √(0.05·0.95/60) = 2.8 %.  0.85 is 3.5 of these.
+    # Without noise it is slow, and 20 data sets have to do: 4.9 %, and 0.78 is 3.5 of these.
     rng = np.random.default_rng(7)
     kernel, x = 2.0 * RBF(2.5), np.sort(rng.uniform(0, 10, (200, 1)), axis=0)
     points = np.linspace(0.5, 9.5, 5)[:, None]
@@ -567,14 +568,15 @@ def test_the_true_log_odds_lie_in_their_intervals_as_often_as_these_say(epsilon)
     plan = PrivateGPClassifier(kernel, classes=[0, 1], inducing=12, epsilon=epsilon, delta=0.01)
     plan = plan.plan(x, at=points)
     hits, widths = [], []
-    for seed in range(60):
+    sets, least = (20, 0.78) if epsilon == math.inf else (60, 0.85)
+    for seed in range(sets):
         f = root @ rng.standard_normal(205)
         labels = (rng.uniform(size=200) < expit(f[:200])).astype(int)
         noise = no_noise if epsilon == math.inf else normal(seed)
         mean, std = rehearse(plan, labels, noise).latent(points, True)
         hits.append(np.abs(mean - f[200:]) <= 1.96 * std)
         widths.append(std)
-    assert 0.85 < np.mean(hits) <= 0.995
+    assert least < np.mean(hits) <= 0.995
     # The prior's standard deviation is 1.41: intervals that are always right, but useless, fail.
     assert np.mean(widths) < 1.25
 
