@@ -360,8 +360,8 @@ def _private(name: str, column: _Numbers) -> Array:
         raise CommandError(
             f"the private column {printable(name)!r} has values that are missing or not finite "
             "numbers. Which rows these are is private too, so they are neither dropped nor filled "
-            "in silently: put a fixed number inside the bounds in their place (their middle, say; a "
-            "label or a count that is possible), by a rule that you could publish, and run this "
+            "in silently: put a fixed number inside the bounds in their place (their middle, say; "
+            "a label or a count that is possible), by a rule that you could publish, and run this "
             "again"
         )
     return column.values
