@@ -63,3 +63,16 @@ def test_every_link_of_a_page_leads_somewhere(page):
             heads = re.findall(r"^#+ (.*)$", path.read_text(), re.M)
             slugs = {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in heads}
             assert anchor in slugs, f"{page} links to {target}: there is no such heading"
+
+
+def test_every_figure_against_the_paper_is_one_of_the_results():
+    section = (ROOT / "README.md").read_text().split("## Against the paper")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
+    assert len(rows) >= 5
+    results = (ROOT / "docs/results/README.md").read_text()
+    figures = re.findall(r"\d+\.\d+ ± \d+\.\d+|\d+\.\d+|\d+(?= %)", "\n".join(rows))
+    figures += re.findall(r"(\d+ of \d+) cases", section)
+    assert len(figures) > 20
+    for figure in figures:
+        found = re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d]|\.\d)", results)
+        assert found, f"{figure} of the README is not in docs/results"
