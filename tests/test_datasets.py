@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cloakgp import datasets
@@ -330,3 +331,16 @@ def test_incidents_are_poisson_counts_of_the_rate_on_the_map():
     assert premises["incidents"].mean() == pytest.approx(expected.mean(), rel=0.03)
     peak, nowhere = incident_rate([[3.0, 6.5], [0.0, 0.0]])
     assert peak > 4.0 > 1.0 > nowhere
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("heights", datasets.make_heights),
+        ("diagnoses", datasets.make_diagnoses),
+        ("incidents", datasets.make_incidents),
+    ],
+)
+def test_the_examples_are_the_synthetic_people(name, make):
+    shipped = pd.read_csv(Path(__file__).parents[1] / "examples" / f"{name}.csv")
+    pd.testing.assert_frame_equal(shipped, make(), check_dtype=False)
