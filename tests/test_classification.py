@@ -20,6 +20,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 from cloakgp import NotPrivateWarning, PrivateGPClassifier
+from cloakgp.gp.sparse import SparseModel
 from cloakgp.privacy import gaussian_sigma, release_labels, squared_sensitivity
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
@@ -606,3 +607,22 @@ def test_without_noise_or_with_repeatable_noise_it_warns():
         with pytest.warns(NotPrivateWarning):
             model = two(**options).fit(X, Y)
         assert not model.release_.private
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_many_people_never_need_a_matrix_of_all_by_all(iterations, monkeypatch):
+    people = 6000
+    x = np.linspace(0, 10, people)[:, None]
+    labels = (np.sin(x[:, 0]) > 0).astype(int)
+    whole = SparseModel.cross
+
+    def cross(self, points):
+        assert len(points) < people, "a matrix of all people by all people"
+        return whole(self, points)
+
+    monkeypatch.setattr(SparseModel, "cross", cross)
+    model = PrivateGPClassifier(classes=[0, 1], inducing=10, iterations=iterations)
+    assert model.fit(x, labels).score(x[::50], labels[::50]) > 0.8
+    direct = PrivateGPClassifier(classes=[0, 1], inducing=10, iterations=2, decode="direct")
+    with pytest.raises(ValueError, match="several iterations with decode='direct'"):
+        direct.plan(x)

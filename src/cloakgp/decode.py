@@ -117,7 +117,7 @@ class Decoder:
 
     def _cross(self, points: Array) -> Array:
         """Return cov(f(points), s), (P, r)."""
-        return self.model.cross(points) @ self._scaled.T
+        return self.model.cross_times(points, self._scaled.T)
 
     def _half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""

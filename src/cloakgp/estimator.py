@@ -69,7 +69,7 @@ class PrivateGP(BaseEstimator):
 
     def selection_bounds(self) -> tuple[float, float]:
         """Return the bounds of outputs and predictions in a private search."""
-        raise NotImplementedError
+        raise ValueError(f"a private search is not made for {type(self).__name__}")
 
     def linear_predictor(self, plan: Plan, points: Array) -> tuple[Array, Array, Array]:
         """Return offset, G and τ: a release by ``plan`` predicts offset + G y + τ z at ``points``.

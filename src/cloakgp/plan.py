@@ -109,6 +109,11 @@ class Blueprint:
                 "decode='direct' cannot be combined with several iterations of more than two "
                 "classes, which share a sketch; use decode='bayes' or iterations=1"
             )
+        if k > 1 and self.decode == "direct" and len(self.model.X) > MOST_LATENTS:
+            raise ValueError(
+                f"several iterations with decode='direct' on {len(self.model.X)} people need too "
+                f"much memory (the limit is {MOST_LATENTS}); use decode='bayes' or iterations=1"
+            )
         if self.target == "latents" and len(self.model.X) > MOST_LATENTS:
             raise ValueError(
                 f"a design for the latent values of {len(self.model.X)} people is too large (the "

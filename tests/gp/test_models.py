@@ -209,3 +209,20 @@ def test_too_many_people_for_the_exact_model_are_told_of_inducing_inputs(monkeyp
 def test_an_unknown_approximation_is_refused():
     with pytest.raises(ValueError, match="approximation must be 'fitc' or 'dtc', got 'vfe'"):
         SparseModel(RBF(1.0), X, NOISE, INDUCING, "vfe")
+
+
+@pytest.mark.parametrize("white", [False, True])
+@pytest.mark.parametrize("approximation", ["exact", "fitc", "dtc"])
+def test_covariances_times_a_matrix_are_the_product(approximation, white):
+    rng = np.random.default_rng(3)
+    X, B, points = rng.normal(size=(30, 2)), rng.normal(size=(30, 4)), rng.normal(size=(7, 2))
+    kernel = 2.0 * RBF(1.5) + (WhiteKernel(0.3) if white else 0.1 * RBF(5.0))
+    if approximation == "exact":
+        model = ExactModel(kernel, X, 0.5)
+    elif white:
+        pytest.skip("a sparse model refuses kernels with white noise")
+    else:
+        model = SparseModel(kernel, X, 0.5, X[:9], approximation)
+    for places in (points, model.X, X.copy()):
+        expected = model.cross(places) @ B
+        np.testing.assert_allclose(model.cross_times(places, B), expected, atol=1e-10)

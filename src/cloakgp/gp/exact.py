@@ -8,7 +8,14 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
 
-from cloakgp.gp.linear import Array, Kernel, LinearModel, evaluate, jittered_cholesky
+from cloakgp.gp.linear import (
+    Array,
+    Kernel,
+    LinearModel,
+    evaluate,
+    has_white_noise,
+    jittered_cholesky,
+)
 
 #: Beyond this many people the N × N matrices no longer fit; inducing inputs are the answer.
 MOST_PEOPLE = 20_000
@@ -25,6 +32,7 @@ class ExactModel(LinearModel):
             )
         self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
         self._K = evaluate(kernel, X)
+        self._white = has_white_noise(kernel, X)  # then k(X) and k(X, X) are not the same
         noise = np.broadcast_to(noise_variance, (len(X),))
         self._chol, self.jitter = jittered_cholesky(self._K + np.diag(noise))
         self.diagonal = noise + self.jitter
@@ -47,6 +55,11 @@ class ExactModel(LinearModel):
 
     def cross(self, points: Array) -> Array:
         return evaluate(self.kernel, points, self.X)
+
+    def cross_times(self, points: Array, B: Array) -> Array:
+        if points is self.X and not self._white:
+            return self._K @ B
+        return self.cross(points) @ B
 
     def workload(self, points: Array) -> Array:
         if not hasattr(self, "_chol"):

@@ -35,6 +35,10 @@ class LinearModel(ABC):
     def cross(self, points: Array) -> Array:
         """Return cov(f(points), y), (P, N)."""
 
+    def cross_times(self, points: Array, B: Array) -> Array:
+        """Return cov(f(points), y) B for B (N, r), without the matrix in between if possible."""
+        return self.cross(points) @ B
+
     @abstractmethod
     def workload(self, points: Array) -> Array:
         """Return C (P, N): the non-private prediction is m + C (y − m)."""

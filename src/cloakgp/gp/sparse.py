@@ -81,5 +81,9 @@ class SparseModel(LinearModel):
     def cross(self, points: Array) -> Array:
         return self.features(points) @ self.factor.T
 
+    def cross_times(self, points: Array, B: Array) -> Array:
+        F = self.factor if points is self.X else self.features(points)
+        return F @ (self.factor.T @ B)
+
     def workload(self, points: Array) -> Array:
         return cho_solve(self._B, self.features(points).T).T @ self._scaled.T
