@@ -516,9 +516,13 @@ def label_needles(codes, names, sketch=None):
             delta=1e-5,
             rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64),
         )
-        found += [("a sum without noise", struct.pack("<d", v)) for v in bare.s.ravel() if v]
-        whole = bare.values.ravel().tolist()
-        found += [("a whole sum without noise", struct.pack("<q", v)) for v in whole if v]
+        # Sums of 0 and 1 times multiples of 2^-20 have three bytes that tell something, and so may
+        # be met by chance; two of them beside each other are not.
+        for order in "CF":
+            for what, sums in (("a sum", bare.s), ("a whole sum", bare.values)):
+                flat = sums.ravel(order)
+                pairs = [flat[i : i + 2] for i in range(max(len(flat) - 1, 1))]
+                found += [(f"{what} without noise", p.tobytes()) for p in pairs if np.all(p)]
     return found
 
 
@@ -526,11 +530,6 @@ def label_leaks(model, codes, names, folder):
     places = everything(model, folder)
     sketches = [part.sketch for part in model.release_.parts]
     wanted = [needle for sketch in sketches for needle in label_needles(codes, names, sketch)]
-    # Labels are 0 or 1, so that a sum of a few entries of T, all of them small multiples of 2^-20,
-    # may happen to be another entry of T, which is public.
-    entries = {v for sketch in sketches for v in sketch.rounded.ravel().tolist()}
-    public = {struct.pack(order, v) for v in entries for order in ("<d", ">d")}
-    wanted = [(what, needle) for what, needle in wanted if needle not in public]
     return [(place, what) for place, data in places.items() for what in search(data, wanted)]
 
 
