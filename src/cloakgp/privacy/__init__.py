@@ -14,6 +14,7 @@ from cloakgp.privacy.accounting import (
     total_guarantee,
 )
 from cloakgp.privacy.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
+from cloakgp.privacy.filter import filter_allowance, filter_spends, gaussian_equivalent
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, LedgerTampered
 from cloakgp.privacy.selection import Selection, choose
 from cloakgp.privacy.sensitivity import Sketch, quantise, squared_sensitivity
@@ -32,7 +33,10 @@ __all__ = [
     "Spend",
     "Split",
     "choose",
+    "filter_allowance",
+    "filter_spends",
     "gaussian_epsilon",
+    "gaussian_equivalent",
     "gaussian_sigma",
     "privacy_profile",
     "quantise",
