@@ -64,7 +64,7 @@ def test_the_proof_has_all_its_parts_and_its_tests_exist(page):
 
 def test_every_function_that_a_release_or_a_selection_relies_on_is_in_a_proof():
     covered = {name for page in PAGES for _, name in proven(page.read_text())}
-    helpers = {"frozen", "_as_floats", "_check_budget", "_check_delta", "_require_positive"}
+    helpers = {"frozen", "_as_floats", "checked_budget", "checked_delta", "_positive"}
     helpers |= {"_rows", "_numbers", "_kept", "_checked_bounds", "_checked_loss"}
     files = ("sketch.py", "sensitivity.py", "calibration.py")
     for file in (*files, "accounting.py", "filter.py", "selection.py", "utility.py"):

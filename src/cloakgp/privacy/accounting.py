@@ -22,11 +22,12 @@ from cloakgp.privacy.calibration import (
     HAIR,
     LARGEST_EPSILON,
     SMALLEST_EPSILON,
-    _check_budget,
-    _check_delta,
+    checked_budget,
+    checked_delta,
     gaussian_epsilon,
     gaussian_sigma,
 )
+from cloakgp.privacy.numbers import as_number
 
 Kind = Literal["gaussian", "bounded-range", "pure"]
 Floats = NDArray[np.float64]
@@ -64,6 +65,7 @@ class Spend:
             raise ValueError(
                 f"kind must be 'gaussian', 'bounded-range' or 'pure', got {self.kind!r}"
             )
+        object.__setattr__(self, "size", as_number("size", self.size))
         largest = 1e3 if self.kind == "gaussian" else LARGEST_EPSILON
         if not 0 < self.size <= largest:
             raise ValueError(
@@ -74,9 +76,10 @@ class Spend:
     @classmethod
     def gaussian(cls, sigma: float) -> Spend:
         """Gaussian noise of standard deviation ``sigma`` per unit of sensitivity."""
-        if not sigma > 0:
+        number = as_number("sigma", sigma)
+        if not number > 0:
             raise ValueError(f"sigma must be a number > 0, got {sigma!r}")
-        return cls("gaussian", 1.0 / sigma)
+        return cls("gaussian", 1.0 / number)
 
 
 def total_guarantee(spends: Sequence[Spend], delta: float) -> float:
@@ -85,7 +88,7 @@ def total_guarantee(spends: Sequence[Spend], delta: float) -> float:
     They are listed in the order in which they were made.  Later ones may have been chosen after
     seeing earlier results.
     """
-    _check_delta(delta)
+    delta = checked_delta(delta)
     if not spends:
         return 0.0
     mu = _total_mu(spends)
@@ -107,6 +110,7 @@ def total_guarantee(spends: Sequence[Spend], delta: float) -> float:
 
 def total_delta(spends: Sequence[Spend], epsilon: float) -> float:
     """Return the smallest δ at which all ``spends`` together are (``epsilon``, δ)-private."""
+    epsilon = as_number("epsilon", epsilon)
     if not 0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
     if not spends:
@@ -141,7 +145,7 @@ def split_budget(epsilon: float, delta: float, *, selection: float, kind: Kind =
     more than ``epsilon`` − ``selection``.  ``kind`` is that of the selection: "bounded-range" for
     the exponential mechanisms, "pure" for permute-and-flip.
     """
-    _check_budget(epsilon, delta)
+    epsilon, delta = checked_budget(epsilon, delta)
     if kind == "gaussian":
         raise ValueError("kind must be that of a selection, 'bounded-range' or 'pure'")
     chosen = Spend(kind, selection)
@@ -177,6 +181,8 @@ def recommend_split(
     release with σ = 1 adds.  The share of ε that goes to the selection is the multiple of 1/20
     with the smallest sum regret/ε_s + noise·σ.
     """
+    epsilon, delta = checked_budget(epsilon, delta)
+    regret, noise = as_number("regret", regret), as_number("noise", noise)
     for name, value in (("regret", regret), ("noise", noise)):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} must be a number > 0, got {value!r}")

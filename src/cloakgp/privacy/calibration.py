@@ -3,6 +3,7 @@
 Everything here is about s = T u + σ z with sensitivity 1 and z standard normal.  The functions see
 no data.  What they return always lies on the private side: floating-point error and the step from
 the continuous to the discrete Gaussian are paid for by ``HAIR`` (see ``proofs/discrete.md``).
+All arithmetic is in double precision, whatever the precision of the numbers that are given.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from scipy.special import erfcx, ndtr
+
+from cloakgp.privacy.numbers import as_number
 
 Calibration = Literal["analytic", "hall"]
 
@@ -30,7 +33,7 @@ def privacy_profile(sigma: float, epsilon: float) -> float:
 
     δ(ε) = Φ(1/(2σ) − εσ) − e^ε Φ(−1/(2σ) − εσ), for sensitivity 1.
     """
-    _require_positive("sigma", sigma)
+    sigma, epsilon = _positive("sigma", sigma), as_number("epsilon", epsilon)
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
     if math.isinf(epsilon) or math.isinf(sigma):
@@ -55,7 +58,7 @@ def gaussian_sigma(epsilon: float, delta: float, calibration: Calibration = "ana
     ``analytic`` is the smallest such σ, for any ε, a hair on the private side.  ``hall`` is the
     classical √(2 ln(2/δ))/ε of the paper; it is proven for ε ≤ 1 only and raises above.
     """
-    _check_budget(epsilon, delta)
+    epsilon, delta = checked_budget(epsilon, delta)
     if calibration not in ("analytic", "hall"):
         raise ValueError(f"calibration must be 'analytic' or 'hall', got {calibration!r}")
     analytic = _smallest_private_sigma(epsilon * (1.0 - HAIR), delta * (1.0 - HAIR))
@@ -75,8 +78,7 @@ def gaussian_epsilon(sigma: float, delta: float) -> float:
 
     This is the inverse of ``gaussian_sigma``: 0 if the noise is private at ε = 0 already.
     """
-    _require_positive("sigma", sigma)
-    _check_delta(delta)
+    sigma, delta = _positive("sigma", sigma), checked_delta(delta)
     target = delta * (1.0 - HAIR)
     if privacy_profile(sigma, 0.0) <= target:
         return 0.0
@@ -112,23 +114,30 @@ def _bisect(low: float, high: float, is_private: Callable[[float], bool]) -> flo
             low = middle
 
 
-def _check_budget(epsilon: float, delta: float) -> None:
-    if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
+def checked_budget(epsilon: float, delta: float) -> tuple[float, float]:
+    """Return (ε, δ) as floats, or refuse what lies outside the range that is tested."""
+    number = as_number("epsilon", epsilon)
+    if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
         raise ValueError(
             f"epsilon must lie between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}, "
             f"got {epsilon!r}"
         )
-    _check_delta(delta)
+    return number, checked_delta(delta)
 
 
-def _check_delta(delta: float) -> None:
-    if not SMALLEST_DELTA <= delta <= LARGEST_DELTA:
+def checked_delta(delta: float) -> float:
+    """Return δ as a float, or refuse what lies outside the range that is tested."""
+    number = as_number("delta", delta)
+    if not SMALLEST_DELTA <= number <= LARGEST_DELTA:
         raise ValueError(
             f"delta must lie between {SMALLEST_DELTA:g} and {LARGEST_DELTA:g}, got {delta!r}; "
             "a usual choice is well below one over the number of people"
         )
+    return number
 
 
-def _require_positive(name: str, value: float) -> None:
-    if not value > 0:
+def _positive(name: str, value: float) -> float:
+    number = as_number(name, value)
+    if not number > 0:
         raise ValueError(f"{name} must be a number > 0, got {value!r}")
+    return number

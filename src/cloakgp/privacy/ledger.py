@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakgp.privacy.accounting import Spend, total_guarantee
-from cloakgp.privacy.calibration import SMALLEST_EPSILON, _check_budget, gaussian_sigma
+from cloakgp.privacy.calibration import SMALLEST_EPSILON, checked_budget, gaussian_sigma
 
 #: Version of the file; a file of another version is not opened.
 FORMAT = 1
@@ -160,8 +160,7 @@ class Ledger:
         other rows under the same name unless ``allow_other_inputs`` says that they are the same.
         """
         _check_text("dataset", dataset)
-        epsilon, delta = float(epsilon), float(delta)
-        _check_budget(epsilon, delta)
+        epsilon, delta = checked_budget(epsilon, delta)
         table = None if inputs is None else _digest(inputs)
         with _transaction(self.path, "create") as connection:
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
@@ -200,7 +199,7 @@ class Ledger:
         """
         for name, text in (("dataset", dataset), ("what", what), ("release_id", release_id)):
             _check_text(name, text)
-        new = [Spend(spend.kind, float(spend.size)) for spend in spends]
+        new = [Spend(spend.kind, spend.size) for spend in spends]
         if not new:
             raise LedgerError("spends is empty: there is nothing to record")
         table = None if inputs is None else _digest(inputs)
