@@ -1,0 +1,128 @@
+"""How the main jobs walk through the source: files visited, crossings, and ways back.
+
+    python benchmarks/walk.py            # a table, and every pair of files that call each other
+    python benchmarks/walk.py --rooms    # the same between rooms (folders of src/cloakgp)
+
+A crossing is a call from one file of the package into another, with whatever other libraries do in
+between left out.  A two-way pair is a pair of files of which each calls into the other during one
+job: a reader who follows the job walks in a circle there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import cloakgp
+from cloakgp import PrivateGPClassifier, PrivateGPRegressor, PrivateGridSearch
+from cloakgp.datasets import make_heights
+from cloakgp.release import Release
+
+ROOT = Path(cloakgp.__file__).parent
+
+
+def walk(job: Callable[[], object], place: Callable[[str], str]) -> Counter[tuple[str, str]]:
+    """Run a job and count the calls from one place of the package into another."""
+    crossings: Counter[tuple[str, str]] = Counter()
+    inside = str(ROOT)
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        name = frame.f_code.co_filename
+        if event != "call" or not name.startswith(inside) or frame.f_code.co_name == "<module>":
+            return
+        caller = frame.f_back
+        while caller is not None and not caller.f_code.co_filename.startswith(inside):
+            caller = caller.f_back
+        if caller is not None and place(caller.f_code.co_filename) != place(name):
+            crossings[place(caller.f_code.co_filename), place(name)] += 1
+
+    sys.setprofile(note)
+    try:
+        job()
+    finally:
+        sys.setprofile(None)
+    return crossings
+
+
+def file_of(name: str) -> str:
+    """Return a source file's path below the package."""
+    return str(Path(name).relative_to(ROOT))
+
+
+def room_of(name: str) -> str:
+    """Return the folder of a source file, or the file itself if it stands alone."""
+    return Path(name).relative_to(ROOT).parts[0]
+
+
+def jobs(folder: Path) -> dict[str, Callable[[], object]]:
+    """Return the main jobs, each ready to run on small made-up data."""
+    from typer.testing import CliRunner
+
+    from cloakgp.cli import app
+
+    people = make_heights(60)
+    X, y = people[["age"]], people["height_cm"]
+    labels = np.where(X["age"] > 30, "yes", "no")
+    data = folder / "people.csv"
+    people.to_csv(data, index=False)
+    regressor = PrivateGPRegressor(bounds=(40, 200))
+    search = PrivateGridSearch(
+        PrivateGPRegressor(bounds=(40, 200)),
+        {"noise_variance": [100.0, 400.0]},
+        epsilon=0.5,
+    )
+    saved = folder / "saved.cloakgp"
+    PrivateGPRegressor(bounds=(40, 200)).fit(X, y).release_.save(saved)
+    release = Release.load(saved)
+    points = pd.DataFrame({"age": np.linspace(0, 80, 5)})
+    command = ["release", str(data), "--inputs", "age", "--output", "height_cm"]
+    command += ["--bounds", "40,200", "--out", str(folder / "out"), "--yes", "--force"]
+
+    def released() -> None:
+        answer = CliRunner().invoke(app, command)
+        assert answer.exit_code == 0, answer.output
+
+    return {
+        "Regressor.fit": lambda: regressor.fit(X, y),
+        "Classifier.fit": lambda: PrivateGPClassifier(classes=["no", "yes"]).fit(X, labels),
+        "GridSearch.fit": lambda: search.fit(X, y),
+        "cloakgp release": released,
+        "load": lambda: Release.load(saved),
+        "verify": lambda: release.verify(),
+        "predict": lambda: Release.load(saved).predict(points, return_std=True),
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rooms", action="store_true", help="between folders, not files")
+    place = room_of if parser.parse_args().rooms else file_of
+    warnings.simplefilter("ignore")
+    print("| job | places | crossings | two-way pairs |\n|---|---|---|---|")
+    circles: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, job in jobs(Path(folder)).items():
+            job()  # imports and caches
+            found = walk(job, place)
+            visited = {side for pair in found for side in pair}
+            both = sorted(f"{a} ↔ {b}" for a, b in found if a < b and (b, a) in found)
+            circles[name] = both
+            print(f"| {name} | {len(visited)} | {sum(found.values()):,} | {len(both)} |")
+    for name, both in circles.items():
+        for pair in both:
+            print(f"{name}: {pair}")
+
+
+if __name__ == "__main__":
+    main()
