@@ -36,7 +36,7 @@ from threadpoolctl import threadpool_limits
 
 from cloakgp.datasets import fetch_kung
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
-from cloakgp.design.result import row_space
+from cloakgp.design.workload import row_space
 from cloakgp.privacy.calibration import gaussian_sigma
 
 Array = NDArray[np.float64]

@@ -1,16 +1,13 @@
 """A solver that stops early says so, and what it then claims is still true."""
 
-import importlib
-
 import numpy as np
 import pytest
 from design_reference import bayes_value, total_value, volume_value, worst_value
 
-from cloakgp.design import Design, Prior, bayes, dual, total, volume, worst
+from cloakgp.design import Design, Prior, bayes, total, volume, worst
+from cloakgp.design.bayes import descent
+from cloakgp.design.dual import generation, interior
 from cloakgp.design.result import TARGET_GAP
-
-# As an attribute of the package, ``bayes`` is the function.
-bayes_module = importlib.import_module("cloakgp.design.bayes")
 
 VALUES = {"volume": volume_value, "total": total_value, "worst": worst_value}
 SOLVERS = {"volume": volume, "total": total, "worst": worst}
@@ -41,7 +38,7 @@ def assert_honest(name, early, best, value):
 def test_too_few_iterations_are_admitted(name, iterations, monkeypatch):
     C = np.random.default_rng(0).normal(size=(6, 100))
     best = SOLVERS[name](C).value
-    monkeypatch.setattr(dual, "MOST_ITERATIONS", iterations)
+    monkeypatch.setattr(interior, "MOST_ITERATIONS", iterations)
     early = SOLVERS[name](C)
     assert_honest(name, early, best, VALUES[name](C, early.T))
     assert "too many iterations" in early.status
@@ -52,10 +49,10 @@ def test_people_who_were_never_let_in_are_admitted(name, monkeypatch):
     rng = np.random.default_rng(1)
     C = rng.normal(size=(4, 2000)) * rng.exponential(size=2000)
     best = SOLVERS[name](C).value
-    monkeypatch.setattr(dual, "ALL_PEOPLE", 20)
-    monkeypatch.setattr(dual, "FIRST_PEOPLE", 1)
-    monkeypatch.setattr(dual, "SWEEPS", 0)
-    monkeypatch.setattr(dual, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(generation, "ALL_PEOPLE", 20)
+    monkeypatch.setattr(generation, "FIRST_PEOPLE", 1)
+    monkeypatch.setattr(generation, "SWEEPS", 0)
+    monkeypatch.setattr(generation, "MOST_ROUNDS", 1)
     early = SOLVERS[name](C)
     assert_honest(name, early, best, VALUES[name](C, early.T))
 
@@ -66,8 +63,8 @@ def test_bayes_admits_too_few_iterations(q, iterations, monkeypatch):
     rng = np.random.default_rng(2)
     prior = Prior(rng.normal(size=(6, 60)), np.full(60, 0.1), rng.normal(size=(60, q)), 0.5)
     best = bayes(prior).value
-    monkeypatch.setattr(bayes_module, "FEWEST_ITERATIONS", iterations)
-    monkeypatch.setattr(bayes_module, "MOST_ITERATIONS", iterations)
+    monkeypatch.setattr(descent, "FEWEST_ITERATIONS", iterations)
+    monkeypatch.setattr(descent, "MOST_ITERATIONS", iterations)
     early = bayes(prior)
     assert_honest("bayes", early, best, bayes_value(prior, early.T))
     assert "too many iterations" in early.status
@@ -77,8 +74,8 @@ def test_the_work_of_bayes_is_limited_by_the_size_of_the_sketch(monkeypatch):
     C = np.random.default_rng(3).normal(size=(6, 60))
     prior = Prior.independent(C, 1 / 12, 0.1)
     best = bayes(prior).value
-    monkeypatch.setattr(bayes_module, "WORK", 6 * 60)
-    monkeypatch.setattr(bayes_module, "FEWEST_ITERATIONS", 2)
+    monkeypatch.setattr(descent, "WORK", 6 * 60)
+    monkeypatch.setattr(descent, "FEWEST_ITERATIONS", 2)
     early = bayes(prior)
     assert_honest("bayes", early, best, bayes_value(prior, early.T))
 

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from cloakgp.design import Prior, bayes, total, volume, worst
-from cloakgp.design.result import single_threaded
+from cloakgp.design.threads import single_threaded
 
 TAKES_WORKLOAD = {
     "volume": volume,

@@ -1,0 +1,78 @@
+"""A quasi-Newton method on T itself: the best where people are few."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from cloakgp.design.bayes.certificate import certify
+from cloakgp.design.bayes.problem import Problem
+from cloakgp.design.result import Array
+
+#: Iterations: as many as this number of entries of T allows, within limits.
+WORK, FEWEST_ITERATIONS, MOST_ITERATIONS = 60_000_000, 20, 20_000
+#: The certificate is computed every so often, and this share of the gap asked for is enough.
+CHECK_EVERY, ENOUGH = 25, 0.1
+#: What SciPy's minimiser reports after its callback has stopped it.
+STOPPED_BY_CALLBACK = 99
+
+
+def descend(problem: Problem, T: Array, gap: float) -> tuple[Array, int, str]:
+    """Run L-BFGS on Z (r + 1, N), T = the first r rows of Z with its columns made unit vectors.
+
+    The last row is slack: it lets a column of T be shorter than 1, smoothly.
+    """
+    r, N = T.shape
+    if certify(problem, T).meets(ENOUGH * gap):
+        return T, 0, "certified from the start"
+    scale = problem.decode(T)[2] or 1.0
+
+    def objective(z: Array) -> tuple[float, Array]:
+        Z = z.reshape(r + 1, N)
+        length = np.sqrt(np.einsum("ri,ri->i", Z, Z))
+        unit = Z / length
+        Q, R, f = problem.decode(unit[:r])
+        gradient = np.zeros_like(Z)
+        gradient[:r] = -2.0 * (Q @ R)
+        gradient -= unit * np.einsum("ri,ri->i", gradient, unit)
+        return f / scale, (gradient / (length * scale)).ravel()
+
+    steps = 0
+
+    def stop_when_certified(z: Array) -> None:
+        nonlocal steps
+        steps += 1
+        if steps % CHECK_EVERY == 0:
+            unit = unit_columns(z.reshape(r + 1, N))[:r]
+            if certify(problem, unit).meets(ENOUGH * gap):
+                raise StopIteration
+
+    slack = np.sqrt(np.maximum(1.0 - np.einsum("ri,ri->i", T, T), 0.01))
+    Z = np.vstack([T, slack])
+    most = int(np.clip(WORK // T.size, FEWEST_ITERATIONS, MOST_ITERATIONS))
+    options = {"maxfun": 2 * most, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
+    iterations, before = 0, np.inf
+    while iterations < most:
+        # Columns of Z drift in length, which spoils the curvature that L-BFGS has learnt: when it
+        # stops, make them unit vectors and start it again, until that gains nothing.
+        Z = unit_columns(Z)
+        found = minimize(
+            objective,
+            Z.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options=options | {"maxiter": most - iterations},
+            callback=stop_when_certified,
+        )
+        Z = found.x.reshape(r + 1, N)
+        iterations += max(1, int(found.nit))
+        if found.status == STOPPED_BY_CALLBACK or not found.fun < before * (1.0 - 1e-13):
+            return unit_columns(Z)[:r], iterations, "no more progress in floating point"
+        before = found.fun
+    return unit_columns(Z)[:r], iterations, "too many iterations"
+
+
+def unit_columns(T: Array) -> Array:
+    """Return T with its columns made unit vectors; those of next to no length become zero."""
+    length = np.sqrt(np.einsum("ri,ri->i", T, T))
+    return np.divide(T, length, out=np.zeros_like(T), where=length > 1e-9 * length.max(initial=0.0))
