@@ -5,12 +5,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXPERIMENTS_STAMP := $(VENV)/.installed-experiments
 QUICK ?=
+MUTANTS_STAMP := $(VENV)/.installed-mutants
+ONLY ?=
+JOBS ?= 2
 # Data sets of the paper, when they lie beside the project; tests that need them skip otherwise.
 ifneq ($(wildcard ../shared/data),)
 export CLOAKGP_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test bench experiments format clean
+.PHONY: demo test bench experiments mutants format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -38,6 +41,15 @@ $(EXPERIMENTS_STAMP): $(STAMP)
 
 experiments: $(EXPERIMENTS_STAMP)
 	$(BIN)/python -m experiments $(if $(QUICK),--quick)
+
+# Every small change of the trusted core must fail a test: tools/mutants, resumable.
+# make mutants ONLY="calibration utility" JOBS=1; FRESH=1 forgets earlier results.
+$(MUTANTS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutants]'
+	touch $@
+
+mutants: $(MUTANTS_STAMP)
+	$(BIN)/python -m tools.mutants $(ONLY) --jobs $(JOBS) $(if $(FRESH),--fresh)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
