@@ -110,29 +110,46 @@ def worst_bound(C, T, tight=TIGHT):
     return size**2 / (lam.sum() * w.sum())
 
 
-def bayes_bound(prior, T, steps=50, enough=1e-6):
-    """A lower bound on the posterior variance after any sketch, in dense N by N matrices.
+def bayes_dual(prior, E, mu):
+    """The dual value of (E, μ), a lower bound on every sketch's value, in dense matrices.
 
-    The value is convex in Π with gradient −D, D = S CᵀWC S/σ²; so it is at least value + tr DΠ −
-    Σμ for every Diag(μ) ⪰ D.  μ = diag(DΠ) is made feasible by its smallest eigenvalue, or by a
-    factor.  If that is not ``enough``, power iteration at fixed D improves μ, for people who hardly
-    matter may be badly placed.
+    For every E (P, N): f(T) ≥ tr C A Cᵀ − tr (C − E) A (C − E)ᵀ − tr Π D with D = (EA)ᵀ(EA)/σ², and
+    tr Π D ≤ Σμ if Diag(μ) ⪰ D.  Where that fails, μ is multiplied until it holds.
+    """
+    A = prior_covariance(prior)
+    C = np.sqrt(prior.weights)[:, None] * prior.C
+    R = E @ A / np.sqrt(mu)
+    grown = max(1.0, np.linalg.eigvalsh(R @ R.T)[-1] / prior.sigma**2 * (1.0 + 1e-13))
+    gain = 2.0 * np.sum((C @ A) * E) - np.sum((E @ A) * E)
+    return float(prior.floor + gain - grown * mu.sum())
+
+
+def bayes_bound(prior, T, steps=50, enough=1e-6):
+    """A lower bound on the posterior variance after any sketch, in dense matrices.
+
+    E = C − (decoder) T and μ = diag(DΠ) are optimal if T is.  K E is better: K shrinks each
+    direction to what the constraint on it allows, and lets those that the sketch tells of grow.  If
+    that is not ``enough``, power iteration at fixed D improves μ, for people who hardly matter may
+    be badly placed.
     """
     S = posterior_covariance(prior, T)
-    D = S @ (prior.C.T * prior.weights) @ prior.C @ S / prior.sigma**2
+    C = np.sqrt(prior.weights)[:, None] * prior.C
+    R = C @ S  # = E A
+    A = prior_covariance(prior)
+    E = C - R @ T.T @ T / prior.sigma**2
+    D = R.T @ R / prior.sigma**2
     value = bayes_value(prior, T)
-    start = value + np.sum((T @ D) * T)
     best = -np.inf
     for _ in range(steps):
         mu = np.linalg.norm(T @ D, axis=0)
-        shift = max(0.0, -np.linalg.eigvalsh(np.diag(mu) - D)[0])
-        best = max(best, start - mu.sum() - len(mu) * shift)
-        safe = mu + 1e-13 * mu.sum()
-        ratio = np.linalg.eigvalsh(D / np.sqrt(np.outer(safe, safe)))[-1]
-        best = max(best, start - max(1.0, ratio) * safe.sum())
+        mu = mu + 1e-13 * mu.sum() + 1e-300
+        w, U = np.linalg.eigh((E @ A / mu) @ (E @ A).T / prior.sigma**2)
+        for even in (0.0, 0.3, 0.7, 1.0):  # from which share on directions are evened out
+            K = (U * np.where(w > even, np.maximum(w, 1e-12) ** -0.5, 1.0)) @ U.T
+            best = max(best, bayes_dual(prior, K @ E, mu))
         if value - best <= enough * value:
             break
-        T = (T @ D) / safe
+        T = (T @ D) / mu
     return float(best)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.descent import descend
+from cloakgp.design.bayes.people import columns_of
 from cloakgp.design.bayes.prior import Prior
 from cloakgp.design.bayes.problem import Problem, alike
 from cloakgp.design.bayes.solver import solve
@@ -42,16 +43,16 @@ def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> 
         prior.sigma,
         prior.floor / unit,
     )
-    if everybody.scale == 0.0:
+    if everybody.totals.scale == 0.0:
         return empty_design(N, prior.floor)
     first, member, count = alike(prior)
     problem = everybody.of(first, count)
     T, iterations, reason = solve(problem, gap)
-    found = certify(everybody, T[:, member])
+    found = certify(everybody, columns_of(T[:, member]))
     value, bound = found.value, found.bound
     if rank is not None and rank < T.shape[0]:
         T, more, _ = descend(problem, T[:rank], gap)
-        value, reason = certify(everybody, T[:, member]).value, "capped rank"
+        value, reason = certify(everybody, columns_of(T[:, member])).value, "capped rank"
         iterations += more
     relative = max(0.0, (value - bound) / value) if value > 0 else float("inf")
     return Design(T[:, member], value * unit, relative, status_of(relative, iterations, reason))

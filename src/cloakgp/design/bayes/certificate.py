@@ -1,17 +1,35 @@
-"""How good a sketch provably is: its value, and a bound that no sketch can beat."""
+"""How good a sketch provably is: its value, and a bound that no sketch can beat.
+
+The dual.  For every Y (p, q), every w_i (p,) and μ_i > 0, with b_i = a_i w_i + Y l_i,
+
+    Σ b_i b_iᵀ/μ_i ⪯ σ² I   implies   f(T) ≥ 2⟨Y, V L⟩ − ‖Y‖² + Σ a_i (2 w_iᵀv_i − ‖w_i‖²) − Σ μ_i
+
+for every sketch T.  Proof: let Q decode T, X = QᵀT and P = QᵀQ, so that ‖P^(-1/2) x_i‖ ≤ 1.  Then
+f = Σ a_i ‖v_i − x_i‖² + ‖(V − X) L‖² + σ² tr P.  Use ‖M‖² ≥ 2⟨Y, M⟩ − ‖Y‖² for the second term,
+the same with w_i for the first, and what is left of x_i is −2 x_iᵀb_i ≥ −2 (b_iᵀP b_i)^(1/2) ≥
+−b_iᵀP b_i/μ_i − μ_i, whose sum is at least −σ² tr P − Σ μ_i.
+
+A sketch suggests w = v − x, Y = (V − X) L and μ = (bᵀP b)^(1/2), which are optimal if it is.  They
+are made feasible by a p × p matrix: (K Y, K w, μ) is another such point, with K b for b.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import cho_factor, cho_solve
 
-from cloakgp.design.bayes.problem import Problem
+from cloakgp.design.bayes.people import Columns, People, longest_sum, squares
+from cloakgp.design.bayes.tighten import Quadratic, tighten
 from cloakgp.design.result import Array
 
-#: Steps that tighten the dual bound, at most.
-POLISH = 25
+#: Better prices are looked for so often, at most, and as long as they help by this share.
+POLISH, POLISH_HELPS = 25, 1e-3
+#: The unit round-off of floating point.
+UNIT = 2.0**-53
+#: People of no influence get a sliver of the mean price: rounding must not divide by zero.
+SLIVER = 1e-12
 
 
 @dataclass(frozen=True)
@@ -20,40 +38,143 @@ class Certificate:
 
     value: float
     bound: float
-    missing: Array  # (m, N): rows that would help if T had them
+    lacking: Array  # (p, m): directions of the workload in which the sketch should tell more
+    prices: Array  # (p, p): the matrix P that priced people, μ = (bᵀ P b)^(1/2)
+
+    @property
+    def gap(self) -> float:
+        """The relative distance of the value from the bound."""
+        return max(0.0, (self.value - self.bound) / self.value) if self.value > 0 else np.inf
 
     def meets(self, gap: float) -> bool:
         """Tell whether the value is within ``gap`` of the bound, relatively."""
         return self.value - self.bound <= gap * self.value
 
 
-def certify(problem: Problem, T: Array) -> Certificate:
-    """Return the value of T and a lower bound on the value of any sketch.
+@dataclass(frozen=True)
+class Decoder:
+    """The best linear reconstruction of the workload from a sketch, and what it leaves in common.
 
-    The value f is convex in Π, with gradient −D, D = RᵀR/σ².  So f(Π*) ≥ f(Π) + tr D Π −
-    tr D Π*, and tr D Π* ≤ Σμ for every μ ≥ 0 with Diag(μ) ⪰ D.  The μ of the optimum is
-    diag(D Π); it is multiplied by the largest eigenvalue of μ^(-1/2) D μ^(-1/2) to make it
-    feasible, which is an eigenvalue of a p × p matrix.  Eigenvectors above 1 are directions
-    that T lacks.
+    E[V u | s] = … + Qᵀ s, and Y = (V − QᵀT) L.
     """
-    Q, R, f = problem.decode(T)
-    TD = Q @ R  # rows of T times D
-    told = float(np.sum(TD * T))
-    slack, missing = np.inf, np.zeros((0, T.shape[1]))
-    for _ in range(POLISH):
-        mu = np.sqrt(np.einsum("ri,ri->i", TD, TD))
-        # People of no influence get a sliver of μ: rounding noise in R must not divide by 0.
-        mu += 1e-12 * mu.sum() / len(mu) + 1e-300
-        B = R / (np.sqrt(mu) * problem.sigma)
-        eigen, vectors = eigh(B @ B.T)
-        looseness = max(1.0, float(eigen[-1])) * float(mu.sum()) - told
-        if not looseness < slack * (1.0 - 1e-3):
+
+    Q: Array  # (r, p)
+    Y: Array  # (p, q)
+
+
+def decode(people: People, columns: Columns) -> Decoder:
+    """Find the decoder in one pass."""
+    VL = people.totals.VL
+    TL = TaT = TaV = 0.0
+    for block in people.blocks():
+        T = columns(block)
+        Ta = T * block.a
+        TL, TaT, TaV = TL + T @ block.L, TaT + Ta @ T.T, TaV + Ta @ block.V.T
+    # Q = (T A Tᵀ + σ² I)⁻¹ T A Vᵀ, with A = diag(a) + L Lᵀ.
+    gram = TaT + TL @ TL.T
+    gram.flat[:: len(gram) + 1] += people.sigma**2
+    Q = cho_solve(cho_factor(gram), TaV + TL @ VL.T)
+    return Decoder(Q, VL - Q.T @ TL)
+
+
+@dataclass(frozen=True)
+class DualSums:
+    """All that the bound needs of everybody: sums over w = v − Qᵀt, b = a w + Y l and μ."""
+
+    wv: Array  # Σ a w vᵀ
+    ww: Array  # Σ a w wᵀ
+    wL: Array  # Σ w lᵀ
+    bb: Array  # Σ b bᵀ/μ
+    mu: float  # Σ μ
+    blur: float  # Σ (a‖w‖ + ‖Y‖‖l‖)²/μ: how large the terms are that b is the sum of
+
+
+def sum_dual(people: People, columns: Columns, decoder: Decoder, P: Array) -> DualSums:
+    """Go through everybody with prices μ = (bᵀ P b)^(1/2)."""
+    Q, Y = decoder.Q, decoder.Y
+    wv = ww = wL = bb = 0.0
+    total = blur = 0.0
+    sliver = SLIVER * people.sigma**2 * float(np.trace(P)) / people.count + 1e-300
+    size = float(np.linalg.norm(Y))
+    for block in people.blocks():
+        W = block.V - Q.T @ columns(block)
+        Wa = W * block.a
+        B = Wa + Y @ block.L.T
+        mu = np.sqrt(np.maximum(np.einsum("pi,pi->i", P @ B, B), 0.0)) + sliver
+        wv, ww, wL = wv + Wa @ block.V.T, ww + Wa @ W.T, wL + W @ block.L
+        bb, total = bb + (B / mu) @ B.T, total + float(mu.sum())
+        terms = np.sqrt(squares(Wa)) + size * np.sqrt(squares(block.L.T))
+        blur += float(terms**2 @ (1.0 / mu))
+    return DualSums(wv, ww, wL, bb, total, blur)
+
+
+def certify(
+    people: People, columns: Columns, *, gap: float = 0.0, prices: Array | None = None
+) -> Certificate:
+    """Return the value of a sketch and a lower bound on the value of any.
+
+    ``prices`` is a matrix P that prices people, by default that of the sketch, improved.  The bound
+    is tightened until it meets ``gap``.
+    """
+    decoder = decode(people, columns)
+    own, sigma2 = float(np.sum(decoder.Q**2)), people.sigma**2
+    P = decoder.Q.T @ decoder.Q if prices is None else prices
+    best = lacking = used = None
+    value = np.inf
+    for _ in range(POLISH if prices is None else 1):
+        sums = sum_dual(people, columns, decoder, P)
+        # f = tr W A Wᵀ + σ² ‖Q‖², the least over all Q: rounding in Q hardly moves it.
+        f = float(np.trace(sums.ww)) + float(np.sum(sums.wL**2)) + sigma2 * own
+        value = people.floor + f
+        Omega = symmetric(sums.bb) / sigma2
+        if lacking is None:
+            eigen, vectors = np.linalg.eigh(Omega)
+            lacking = vectors[:, eigen > 1.0 + 1e-9][:, ::-1]
+        bound = people.floor + dual_bound(people, decoder, sums, Omega, f, gap)
+        helped = best is None or value - bound < (value - best) * (1.0 - POLISH_HELPS)
+        if best is None or bound > best:
+            best, used = bound, P
+        if value - bound <= gap * value or not helped:
             break
-        if slack == np.inf:
-            missing = vectors[:, eigen > 1.0 + 1e-9][:, ::-1].T @ R / mu
-        slack = looseness
-        # Every μ gives a bound; one step of the fixed point of the optimum tightens it.
-        TD = ((TD / mu) @ R.T) @ R / problem.sigma**2
-    # f is a difference of numbers as large as the prior variance; own up to its rounding.
-    value = problem.floor + f
-    return Certificate(value, value - slack - 1e-15 * problem.scale, missing)
+        # At the best prices Ω P = P; one step of that fixed point.
+        P = symmetric(Omega @ P @ Omega)
+    assert best is not None
+    assert lacking is not None
+    assert used is not None
+    return Certificate(value, best, lacking, used)
+
+
+def dual_bound(
+    people: People, decoder: Decoder, sums: DualSums, Omega: Array, f: float, gap: float
+) -> float:
+    """Return the dual bound without the floor, less what rounding may have added to it.
+
+    K is looked for until the bound is near ``f``, the value of the sketch without the floor.
+    """
+    totals, Y = people.totals, decoder.Y
+    dual = Quadratic(sums.wv + Y @ totals.VL.T, symmetric(sums.ww) + Y @ Y.T, Omega)
+    K = tighten(dual, enough=f - 0.5 * gap * (f + people.floor) + sums.mu)
+    p, q = Y.shape
+    # A sum of n terms, in any order, is off by at most n UNIT Σ|terms|; blocks are added up last.
+    n = longest_sum(people.count) + p + q + 8
+    unit = 1.01 * n * UNIT
+    # Ω is off by unit tr Ω, and b by (q + 4) UNIT (a|w| + |Y||l|).  Growing μ makes up for both.
+    spread = float(np.trace(Omega))
+    b_off = (q + 4.0) * UNIT * float(np.sqrt(sums.blur)) / people.sigma
+    off = unit * spread + 2.0 * np.sqrt(spread) * b_off + b_off**2
+    reach = float(np.linalg.norm(K, 2)) ** 2
+    largest = float(np.linalg.eigvalsh(symmetric(K @ Omega @ K.T))[-1])
+    grown = max(1.0, largest * (1.0 + unit) + reach * off)
+    # The terms of 2 tr K S and tr K G Kᵀ, by the inequality of Cauchy and Schwarz.
+    left, asked = float(np.trace(sums.ww)), float(np.trace(totals.own))
+    size, shrink = float(np.linalg.norm(Y)), float(np.linalg.norm(K))
+    terms = 2.0 * shrink * (np.sqrt(left * asked) + size * totals.sizes)
+    terms += shrink**2 * (left + size**2) + grown * sums.mu
+    # And V is a rotated workload: off by unit ‖v‖ each, which moves f by √f times as much.
+    terms += np.sqrt(max(f, 0.0)) * (np.sqrt(asked) + totals.sizes)
+    return dual.value(K) - grown * sums.mu - 2.0 * unit * terms
+
+
+def symmetric(M: Array) -> Array:
+    """Return the symmetric part of M."""
+    return 0.5 * (M + M.T)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from cloakgp.design.bayes.certificate import certify
+from cloakgp.design.bayes.people import columns_of
 from cloakgp.design.bayes.problem import Problem
 from cloakgp.design.result import Array
 
@@ -23,7 +24,7 @@ def descend(problem: Problem, T: Array, gap: float) -> tuple[Array, int, str]:
     The last row is slack: it lets a column of T be shorter than 1, smoothly.
     """
     r, N = T.shape
-    if certify(problem, T).meets(ENOUGH * gap):
+    if certify(problem, columns_of(T), gap=ENOUGH * gap).meets(ENOUGH * gap):
         return T, 0, "certified from the start"
     scale = problem.decode(T)[2] or 1.0
 
@@ -44,7 +45,7 @@ def descend(problem: Problem, T: Array, gap: float) -> tuple[Array, int, str]:
         steps += 1
         if steps % CHECK_EVERY == 0:
             unit = unit_columns(z.reshape(r + 1, N))[:r]
-            if certify(problem, unit).meets(ENOUGH * gap):
+            if certify(problem, columns_of(unit), gap=ENOUGH * gap).meets(ENOUGH * gap):
                 raise StopIteration
 
     slack = np.sqrt(np.maximum(1.0 - np.einsum("ri,ri->i", T, T), 0.01))

@@ -6,12 +6,15 @@ of the real people, so a merger that loses something shows in the gap.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from cloakgp.design.bayes.people import Block, Totals, add_up, slices
 from cloakgp.design.bayes.prior import Prior
 from cloakgp.design.result import Array
 
@@ -33,9 +36,19 @@ class Problem:
         return B * self.a + (B @ self.L) @ self.L.T
 
     @property
-    def scale(self) -> float:
-        """Return the prior variance of the workload, the value of publishing nothing."""
-        return float(np.sum(self.times_A(self.V) * self.V))
+    def count(self) -> int:
+        """How many people there are."""
+        return len(self.a)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Sums over everybody."""
+        return add_up(self, len(self.V), self.L.shape[1])
+
+    def blocks(self) -> Iterator[Block]:
+        """Go through everybody."""
+        for place in slices(self.count):
+            yield Block(self.V[:, place], self.a[place], self.L[place], place)
 
     def decode(self, T: Array) -> tuple[Array, Array, float]:
         """Return Q, R and f: E[V u | s] = … + Qᵀ s, R = V cov(u | s), f = tr V cov(u | s) Vᵀ."""

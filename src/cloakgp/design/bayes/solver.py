@@ -6,6 +6,7 @@ import numpy as np
 
 from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.descent import ENOUGH, descend, unit_columns
+from cloakgp.design.bayes.people import columns_of, squares
 from cloakgp.design.bayes.problem import Problem
 from cloakgp.design.bayes.sweeps import sweep
 from cloakgp.design.result import Array
@@ -28,14 +29,16 @@ def solve(problem: Problem, gap: float) -> tuple[Array, int, str]:
     if problem.V.shape[1] > MANY_PEOPLE:
         T = sweep(problem, T, gap)
     T, iterations, reason = descend(problem, T, gap)
-    found = certify(problem, T)
+    found = certify(problem, columns_of(T))
     for _ in range(ESCAPES):
         room = problem.V.shape[0] - T.shape[0]
-        if found.meets(gap) or room <= 0 or len(found.missing) == 0:
+        if found.meets(gap) or room <= 0 or found.lacking.shape[1] == 0:
             break
-        lacking = unit_columns(found.missing[:room])
+        Q, R, _ = problem.decode(T)
+        prices = np.sqrt(squares(Q @ R)) + 1e-12
+        lacking = unit_columns(found.lacking[:, :room].T @ R / prices)
         T, more, reason = descend(problem, np.vstack([T, 0.1 * lacking]), gap)
-        iterations, found = iterations + more, certify(problem, T)
+        iterations, found = iterations + more, certify(problem, columns_of(T))
     # Rotate T to its singular directions (Π stays) and keep the fewest rows that are as good.
     _, size, directions = np.linalg.svd(T, full_matrices=False)
     T = size[:, None] * directions
@@ -45,7 +48,7 @@ def solve(problem: Problem, gap: float) -> tuple[Array, int, str]:
             break
         shorter, more, _ = descend(problem, T[:r], gap)
         iterations += more
-        new = certify(problem, shorter)
+        new = certify(problem, columns_of(shorter))
         if new.meets(max((found.value - found.bound) / found.value, ENOUGH * gap)):
             return shorter, iterations, reason
     return T, iterations, reason

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cloakgp.design.bayes.certificate import certify
+from cloakgp.design.bayes.people import columns_of
 from cloakgp.design.bayes.problem import Problem
 from cloakgp.design.result import Array
 
@@ -29,7 +30,7 @@ def sweep(problem: Problem, T: Array, gap: float) -> Array:
     step, best, least, patience = 1.0, T, np.inf, PATIENCE
     for number in range(int(np.clip(SWEEP_WORK // T.size, FEWEST_SWEEPS, SWEEPS))):
         if number % CHECK_EVERY == 0:
-            found = certify(problem, T)
+            found = certify(problem, columns_of(T), gap=ENOUGH * gap)
             looseness = found.value - found.bound
             patience = PATIENCE if looseness < 0.5 * least else patience - CHECK_EVERY
             if looseness < least:
