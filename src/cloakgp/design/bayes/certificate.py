@@ -65,7 +65,7 @@ class Decoder:
 def decode(people: People, columns: Columns) -> Decoder:
     """Find the decoder in one pass."""
     VL = people.totals.VL
-    TL = TaT = TaV = 0.0
+    TL, TaT, TaV = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1))
     for block in people.blocks():
         T = columns(block)
         Ta = T * block.a
@@ -92,7 +92,8 @@ class DualSums:
 def sum_dual(people: People, columns: Columns, decoder: Decoder, P: Array) -> DualSums:
     """Go through everybody with prices μ = (bᵀ P b)^(1/2)."""
     Q, Y = decoder.Q, decoder.Y
-    wv = ww = wL = bb = 0.0
+    p, q = Y.shape
+    wv, ww, wL, bb = (np.zeros((p, width)) for width in (p, p, q, p))
     total = blur = 0.0
     sliver = SLIVER * people.sigma**2 * float(np.trace(P)) / people.count + 1e-300
     size = float(np.linalg.norm(Y))
@@ -101,8 +102,11 @@ def sum_dual(people: People, columns: Columns, decoder: Decoder, P: Array) -> Du
         Wa = W * block.a
         B = Wa + Y @ block.L.T
         mu = np.sqrt(np.maximum(np.einsum("pi,pi->i", P @ B, B), 0.0)) + sliver
-        wv, ww, wL = wv + Wa @ block.V.T, ww + Wa @ W.T, wL + W @ block.L
-        bb, total = bb + (B / mu) @ B.T, total + float(mu.sum())
+        wv += Wa @ block.V.T
+        ww += Wa @ W.T
+        wL += W @ block.L
+        bb += (B / mu) @ B.T
+        total += float(mu.sum())
         terms = np.sqrt(squares(Wa)) + size * np.sqrt(squares(block.L.T))
         blur += float(terms**2 @ (1.0 / mu))
     return DualSums(wv, ww, wL, bb, total, blur)
