@@ -246,6 +246,7 @@ def test_releases_and_pure_spends_count_the_same_in_any_order(several, delta, ra
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(spends, max_size=3), spends, deltas)
 def test_one_more_spend_never_costs_less_and_never_more_than_the_sum(several, more, delta):
@@ -258,6 +259,7 @@ def test_one_more_spend_never_costs_less_and_never_more_than_the_sum(several, mo
         assert after <= (before + alone) * (1 + 2e-5) + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.lists(spends, min_size=1, max_size=2), deltas)
 def test_delta_and_epsilon_are_inverse_to_each_other(several, delta):

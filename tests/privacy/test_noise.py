@@ -55,6 +55,7 @@ def sample_pair(people=500, rounds=260):
     return draw(np.zeros(people)), draw(np.ones(people))
 
 
+@pytest.mark.slow
 def test_the_audit_passes_at_the_claimed_guarantee():
     null, moved = sample_pair()
     assert not refutes_the_claim(null, moved)
@@ -63,6 +64,7 @@ def test_the_audit_passes_at_the_claimed_guarantee():
     assert audited_delta(null, moved, sigma, 0.0) > 0.85 * privacy_profile(sigma, 0.0)
 
 
+@pytest.mark.slow
 def test_the_audit_rejects_noise_ten_percent_too_small(monkeypatch):
     """Power above 99.9 % by the normal approximation."""
     right = gaussian_sigma(EPSILON, DELTA)
@@ -86,6 +88,7 @@ def worst_direction(T, y, rounds):
     return null, moved
 
 
+@pytest.mark.slow
 def test_the_audit_passes_along_the_worst_column_of_a_dense_sketch():
     rng = np.random.default_rng(3)
     raw = rng.normal(size=(3, 40))

@@ -76,6 +76,7 @@ def test_choices_follow_the_formula(losses, sensitivities, mechanism):
     assert stats.chisquare(found, DRAWS * expected).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_test_of_the_formula_rejects_half_the_noise(mechanism):
     losses, sensitivities = [5000, 6000, 7000, 9000], [1000, 1000, 1000, 1000]
@@ -102,6 +103,7 @@ def neighbours(mechanism, sensitivities):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip"])
 def test_the_audit_passes_at_the_sensitivity_and_rejects_half_of_it(mechanism):
     right = neighbours(mechanism, [1000, 1000])
