@@ -61,6 +61,7 @@ def draws(losses, sensitivities, epsilon, mechanism, count=DRAWS):
     return np.bincount(found, minlength=len(losses))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(
     ("losses", "sensitivities"),
@@ -149,6 +150,7 @@ def test_normalised_losses_have_sensitivity_one(data, count):
     assert min(before) == 0
 
 
+@pytest.mark.slow
 def test_a_candidate_that_is_as_good_and_less_sensitive_wins():
     probabilities = generalised([1000, 1000], [100, 1], 1.0)
     assert probabilities[1] > 0.85
@@ -188,6 +190,7 @@ def test_one_candidate_is_chosen_always():
         assert choose([7], [1], epsilon=1.0, mechanism=mechanism) == 0
 
 
+@pytest.mark.slow
 def test_a_rehearsal_uses_the_noise_it_is_given():
     assert choose([5, 3, 9], [1] * 3, epsilon=1.0, rehearsal=lambda s, n: np.zeros(n)) == 1
     assert choose([5, 3, 9], [1] * 3, epsilon=1.0, rehearsal=lambda s, n: np.eye(n)[2] * 99) == 2
