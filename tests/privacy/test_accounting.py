@@ -78,6 +78,7 @@ def test_releases_compose_as_one_with_all_their_precision():
     assert total_guarantee(parts, 1e-5) == pytest.approx(gaussian_epsilon(1 / 1.3, 1e-5), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.0, 0.05, 0.5325, 3.0])
 @pytest.mark.parametrize("size", [1e-3, 0.3, 1.0, 6.0])
 def test_a_selection_before_releases_agrees_with_long_arithmetic(size, mu):
@@ -184,6 +185,7 @@ def theirs(spends, delta, t=None, step=1e-4, *, optimistic):
     return total.get_epsilon_for_delta(delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spends",
     [
@@ -201,6 +203,7 @@ def test_totals_lie_between_the_estimates_of_dp_accounting(spends, delta):
     assert ours <= theirs(spends, delta, optimistic=False) + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.01, 1e-6])
 def test_a_selection_lies_above_every_shift_and_at_the_worst_of_dp_accounting(delta):
     spends = [EXPONENTIAL, RELEASE]
@@ -345,6 +348,7 @@ def test_totals_beyond_all_use_are_no_guarantee():
     assert 0 < total_guarantee([Spend("bounded-range", 50.0)] * 4, 1e-5) <= 200.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes", [[1e-12, 1e-12], [50.0, 1e-6], [1e-6, 50.0], [0.01] * 300, [0.3, 1e-4, 2.0]]
 )

@@ -61,6 +61,7 @@ def clamped_quadrature(p, u, tau, loss):
         return mp.quad(inside, marks) + below * u**power + above * (1 - u) ** power
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("tau", [1e-3, 0.05, 0.4, 3.0, 64.0])
 def test_expected_losses_agree_with_quadrature(tau, loss):
@@ -118,6 +119,7 @@ def test_no_neighbour_among_all_corners_exceeds_the_sensitivity(seed, tau, loss)
             assert abs(values[tuple(y)] - values[tuple(other)]) <= bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_random_neighbour_exceeds_the_sensitivity(seed, loss):
@@ -239,6 +241,7 @@ def test_losses_are_those_of_a_slow_reference(loss):
     assert loss_of(folds, y, (2.0, 12.0), loss) == pytest.approx(float(total), rel=1e-8)
 
 
+@pytest.mark.slow
 def test_the_better_candidate_is_chosen():
     """People whose neighbours know their output: a predictor that listens against one that errs."""
     people = 400
