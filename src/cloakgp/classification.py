@@ -26,7 +26,7 @@ from cloakgp.newton import as_steps, draw_plan, release_steps
 from cloakgp.outcomes import LabelRelease
 from cloakgp.plan import Blueprint, Plan
 from cloakgp.privacy import NoisySketch, release_labels
-from cloakgp.privacy.sketch import found_classes
+from cloakgp.privacy.outputs import found_classes
 
 #: Standard deviation of the log-odds before anything is known, if no kernel is given.
 PRIOR_STD = 4.0

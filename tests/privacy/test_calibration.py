@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -77,6 +78,24 @@ def test_gaussian_epsilon_inverts_gaussian_sigma(epsilon, delta):
 @given(st.floats(0.05, 1e4), deltas)
 def test_gaussian_epsilon_is_on_the_private_side(sigma, delta):
     assert profile_50_digits(sigma, gaussian_epsilon(sigma, delta)) <= delta
+
+
+@pytest.mark.parametrize("sigma", [0.2, 0.7, 1.9, 3.7, 30.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.01])
+def test_gaussian_epsilon_leaves_a_hair(sigma, delta):
+    """Of ε exactly, and of δ but for the error of the profile: the grid may cost that much."""
+    epsilon = gaussian_epsilon(sigma, delta)
+    hair = mp.mpf("1e-9")
+    left = 1 - profile_50_digits(sigma, mp.mpf(epsilon) / (1 + hair)) / mp.mpf(delta)
+    assert 0.9 * hair < left < 1.1 * hair
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 1.0, 10.0, 50.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.5])
+def test_gaussian_sigma_leaves_a_hair(epsilon, delta):
+    sigma, hair = gaussian_sigma(epsilon, delta), mp.mpf("1e-9")
+    left = 1 - profile_50_digits(sigma, mp.mpf(epsilon) * (1 - hair)) / mp.mpf(delta)
+    assert 0.9 * hair < left < 1.1 * hair
 
 
 def test_enough_noise_needs_no_epsilon():

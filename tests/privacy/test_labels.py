@@ -9,7 +9,7 @@ import pytest
 from reference import no_noise, random_sketch
 
 from cloakgp.privacy import gaussian_sigma, quantise, release, release_counts, release_labels
-from cloakgp.privacy.sketch import found_classes
+from cloakgp.privacy.outputs import found_classes
 
 BUDGET = {"epsilon": 1.0, "delta": 0.01}
 CLASSES = ["low", "middle", "high"]

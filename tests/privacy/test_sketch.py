@@ -4,6 +4,7 @@ import itertools
 import math
 import pickle
 import traceback
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from cloakgp.privacy import (
     gaussian_sigma,
     quantise,
     release,
+    release_counts,
+    release_labels,
     sensitivity,
     squared_sensitivity,
 )
@@ -145,6 +148,46 @@ def test_joint_moves_of_a_group_stay_below_their_bound():
     assert squared_sensitivity(sketch, np.arange(5), joint=True) == squared_sensitivity(sketch)
 
 
+def test_three_columns_at_120_degrees_move_further_jointly_than_by_signs():
+    """Half of unit columns that add up to nothing: signs move them by 1, three classes by 1.06."""
+    angles = 2 * np.pi / 3 * np.arange(3)
+    sketch = quantise(0.5 * np.array([np.cos(angles), np.sin(angles)]))
+    one = [0, 0, 0]
+    assert squared_sensitivity(sketch, one) <= 4**20
+    how = {**BUDGET, "rehearsal": no_noise}
+
+    def moved(sketch, **how):
+        """Return the largest move in units of the sensitivity that was claimed, √2."""
+        all_labels = itertools.product("abc", repeat=3)
+        s = [release_labels(sketch, labels, list("abc"), **how).s for labels in all_labels]
+        return max(np.linalg.norm(a - b) for a in s for b in s) / math.sqrt(2)
+
+    assert moved(sketch, **how) == pytest.approx(1.0607, abs=1e-4)
+    assert squared_sensitivity(sketch, one, joint=True) == pytest.approx(1.5 * 4**20, rel=1e-5)
+    with pytest.raises(ValueError, match="longer than 1"):
+        release_labels(sketch, list("abc"), list("abc"), **how, groups=one)
+    shorter = quantise(sketch.rounded / math.sqrt(1.5))
+    assert 0.8 < moved(shorter, **how, groups=one) <= 1
+
+
+def test_sums_that_might_overflow_are_refused():
+    for size in (2000, 3):  # by sums of a Gram matrix, and over all signs
+        bits = 20 if size == 2000 else 30
+        sketch = Sketch(np.full((2, size), 1 << bits, dtype=np.int32), bits)
+        for joint in (False, True):
+            assert squared_sensitivity(sketch, [0] * size, joint=joint) == 1 << 62
+        with pytest.raises(ValueError, match=r"longer than 1"):
+            release(sketch, [0.0] * size, (0, 1), **BUDGET, groups=[0] * size)
+
+
+def test_lengths_in_a_huge_group_are_rounded_up():
+    size = 2001
+    sketch = Sketch(np.ones((2, size), dtype=np.int32), 20)  # lengths √2, to be counted as 2
+    moved = 2 * size**2
+    assert moved <= squared_sensitivity(sketch, [0] * size) == (2 * size) ** 2
+    assert squared_sensitivity(Sketch(sketch.matrix[:1], 20), [0] * size) == size**2
+
+
 def test_huge_groups_fall_back_to_the_triangle_inequality():
     size = sensitivity.LARGEST_GRAM_GROUP + 1
     sketch = quantise(np.full((1, size), 0.5 / size))
@@ -259,10 +302,44 @@ def test_ten_million_people_fit_into_64_bits():
     assert out.bits >= 36
 
 
+@pytest.mark.parametrize("people", [1, 4, 5, 1000])
+@pytest.mark.parametrize("noise_std", [0.0, 0.01, 0.25, 1.0, 3.7, 1e4, 5e5])
+def test_the_grid_of_u_is_the_finest_that_fits(people, noise_std):
+    """Sums and noise up to 64 standard deviations stay at or below 2^61, in exact arithmetic."""
+    sketch = Sketch(np.vstack([np.full(people, -(1 << 20)), np.ones(people)]).astype(np.int32), 20)
+    reach = people * 2**20 + math.ceil(64 * Fraction(noise_std) * 2**20)
+    fits = [bits for bits in range(41) if reach * 2**bits <= 2**61]
+    assert core.value_bits_for(sketch, noise_std) == max(fits)
+
+
+def test_a_sketch_that_leaves_too_few_bits_is_refused():
+    sketch = Sketch(np.array([[1 << 30]], dtype=np.int32), 30)
+    largest = (2**45 - 2**30) / 2**36  # (2^30 + 64 · 2^30 std) 2^16 = 2^61
+    assert core.value_bits_for(sketch, largest) == 16
+    with pytest.raises(ValueError, match="64-bit integers"):
+        core.value_bits_for(sketch, largest * (1 + 1e-12))
+    for bad in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="noise_std must be a number >= 0"):
+            core.value_bits_for(sketch, bad)
+
+
+@pytest.mark.parametrize("error", [-3, 3])
+def test_u_never_leaves_its_grid_whatever_rounding_does(error, monkeypatch):
+    """The last clip does not rely on the arithmetic before it."""
+    rint = np.rint
+    monkeypatch.setattr(core.np, "rint", lambda values: rint(values) + error)
+    values = np.array([[0.0], [0.5], [1.0], [np.nan]])
+    matrix = np.ones((1, 4), dtype=np.int32)
+    with np.errstate(invalid="ignore"):
+        ((_, u),) = core._blocks(matrix, values, np.zeros(1), np.ones(1), 4)
+    assert u[:3, 0].tolist() == ([0, 5, 13] if error < 0 else [3, 11, 16])
+    assert 0 <= u.min() <= u.max() <= 16
+
+
 def test_small_epsilon_leaves_room_for_the_noise():
     sketch = random_sketch(3, 100)
     out = release(sketch, np.ones(100), (0, 1), epsilon=1e-4, delta=1e-12)
-    reach = (core.TAIL + 4) * out.sigma * 2.0**out.bits
+    reach = 64 * out.sigma * 2.0**out.bits
     assert np.abs(sketch.matrix).sum(axis=1).max() * 2.0 ** (out.bits - 20) + reach < 2.0**62
 
 
@@ -274,12 +351,34 @@ def test_a_grid_too_coarse_for_the_proof_is_refused(monkeypatch):
         release(random_sketch(2, 3), [0.1, 0.2, 0.3], (0, 1), epsilon=1e-4, delta=0.5)
 
 
+def test_the_grid_check_is_that_of_the_lemma():
+    """κ = n (60² + 2)/(8 S²) ≤ 1e-9 ε/2, from both sides, in exact fractions."""
+    for count, epsilon in [(1, 1.0), (7, 0.3), (10**5, 50.0)]:
+        scale = math.sqrt(count * 3602 / 8 / (0.5e-9 * epsilon))
+        for factor, fine in [(1 + 1e-12, True), (1 - 1e-12, False)]:
+            kappa = Fraction(count * 3602, 8) / Fraction(scale * factor) ** 2
+            assert (kappa <= Fraction(epsilon) / (2 * 10**9)) == fine
+            assert core.grid_is_fine_enough(scale * factor, count, epsilon) == fine
+    assert core.grid_is_fine_enough(1e300, 1, 1.0)
+    for scale, epsilon in [(0.0, 1.0), (-1e9, 1.0), (math.nan, 1.0), (1e9, math.nan), (1e9, -1.0)]:
+        assert not core.grid_is_fine_enough(scale, 1, epsilon)
+
+
+def test_the_grid_must_be_fine_enough_for_all_parts_together(monkeypatch):
+    """√k times the noise and k times the values: what one part loses more, all parts lose."""
+    monkeypatch.setattr(core, "value_bits_for", lambda *args: 0)
+    for parts in (1, 4, 100):
+        release(random_sketch(4, 3), [0.1, 0.2, 0.3], (0, 1), **BUDGET, parts=parts)
+        with pytest.raises(ValueError, match="5 values are too many for the noise grid"):
+            release(random_sketch(5, 3), [0.1, 0.2, 0.3], (0, 1), **BUDGET, parts=parts)
+
+
 def test_every_release_that_is_allowed_satisfies_the_grid_lemma():
     for epsilon, delta in [(1e-4, 0.5), (50.0, 1e-12), (50.0, 0.5), (1.0, 1e-5)]:
         sketch = random_sketch(20, 1000)
         out = release(sketch, np.ones(1000), (0, 1), epsilon=epsilon, delta=delta)
         scale = out.sigma * 2.0**out.bits
-        assert 20 * (core.TAIL**2 + 2) / (8 * scale**2) <= 0.5 * core.HAIR * epsilon
+        assert 20 * (60**2 + 2) / (8 * scale**2) <= 0.5e-9 * epsilon
 
 
 def test_nobody_and_nothing_to_publish_are_fine():
@@ -298,8 +397,15 @@ def test_a_rehearsal_is_stamped_as_not_private():
     ("sketch", "message"),
     [
         (Sketch(np.zeros((2, 2)), 20), "int32"),
-        (Sketch(np.zeros((2, 2), dtype=np.int32), 0), "1 to 30 bits"),
-        (Sketch(np.zeros((2, 2), dtype=np.int32), 31), "1 to 30 bits"),
+        (Sketch(np.zeros((2, 2), dtype=np.int32), 0), "bits must be a whole number >= 1"),
+        (Sketch(np.zeros((2, 2), dtype=np.int32), 20.0), "bits must be a whole number >= 1"),
+        (Sketch(np.zeros((2, 2), dtype=np.int32), 31), "must be at most 30"),
+        (Sketch(np.zeros(2, dtype=np.int32), 20), "two-dimensional"),
+        (Sketch(np.zeros((2, 2), dtype=">i4"), 20), "int32"),
+        (Sketch([[0, 0], [0, 0]], 20), "plain NumPy"),
+        (Sketch(np.ma.zeros((2, 2), dtype=np.int32), 20), "plain NumPy"),
+        (Sketch(np.asmatrix(np.zeros((2, 2), dtype=np.int32)), 20), "plain NumPy"),
+        (Sketch(np.full((1, 1), -(1 << 20) - 1, dtype=np.int32), 20), "above 1 in size"),
         (Sketch(np.full((1, 1), (1 << 20) + 1, dtype=np.int32), 20), "above 1 in size"),
         (Sketch(np.zeros((1 << 22, 0), dtype=np.int32), 20), "too many for a sketch"),
     ],
@@ -307,3 +413,99 @@ def test_a_rehearsal_is_stamped_as_not_private():
 def test_a_hand_made_sketch_is_checked(sketch, message):
     with pytest.raises(ValueError, match=message):
         squared_sensitivity(sketch)
+    with pytest.raises(ValueError, match=message):
+        release(sketch, [0.5, 0.5], (0, 1), **BUDGET)
+
+
+def test_bits_of_any_integer_type_mean_the_same():
+    """1 << np.int8(20) is 0."""
+    sketch = random_sketch(3, 5)
+    low = Sketch(sketch.matrix, np.int8(20))
+    assert squared_sensitivity(low) == squared_sensitivity(sketch)
+    y = [0.1, 0.2, 0.3, 0.4, 0.5]
+    made = [release(s, y, (0, 1), **BUDGET, rehearsal=no_noise) for s in (low, sketch)]
+    assert np.array_equal(made[0].values, made[1].values)
+    assert made[0].bits == made[1].bits
+    assert type(made[0].bits) is int
+
+
+# --- what is checked is what is used
+
+
+class Louder(np.ndarray):
+    """An array that multiplies by something else than its entries."""
+
+    def astype(self, *args, **options):
+        return 1000 * np.asarray(self).astype(*args, **options)
+
+
+def test_an_array_that_is_not_exactly_one_of_numpy_is_refused():
+    matrix = random_sketch(2, 3).matrix.copy().view(Louder)
+    with pytest.raises(ValueError, match="plain NumPy"):
+        release(Sketch(matrix, 20), [0.1, 0.2, 0.3], (0, 1), **BUDGET)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda sketch, **how: release(sketch, [1.0, 1.0, 0.0], (0, 1), **how),
+        lambda sketch, **how: release_labels(sketch, [1, 1, 0], [0, 1], **how),
+        lambda sketch, **how: release_counts(sketch, [1, 1, 0], 1, **how),
+    ],
+)
+def test_a_commit_cannot_change_the_sketch_that_was_checked(act):
+    """Not even through another view of its memory, the array itself being read-only."""
+    memory = random_sketch(2, 3).matrix.copy()
+    view = memory[:]
+    view.setflags(write=False)
+    before = act(Sketch(view, 20), **BUDGET, rehearsal=no_noise)
+    attack = lambda: memory.fill(1 << 20)  # noqa: E731
+    after = act(Sketch(view, 20), **BUDGET, rehearsal=no_noise, commit=attack)
+    assert np.all(view == 1 << 20)
+    assert np.array_equal(before.values, after.values)
+
+
+def test_a_sketch_that_changes_with_every_look_is_looked_at_once():
+    class Fickle:
+        bits = 20
+        looks = 0
+
+        @property
+        def matrix(self):
+            self.looks += 1
+            return np.full((1, 1), self.looks << 19, dtype=np.int32)
+
+    out = release(Fickle(), [1.0], (0, 1), **BUDGET, rehearsal=no_noise)
+    assert out.s.tolist() == [0.5]
+
+
+def test_a_commit_cannot_change_the_outputs_labels_and_bounds_that_were_checked():
+    sketch = random_sketch(2, 3)
+    y, lo, hi = np.array([0.1, 0.9, 0.5]), np.zeros(1), np.ones(1)
+    labels = np.array(["a", "b", "c"])
+
+    def attack():
+        y[:], lo[:], hi[:], labels[:] = np.nan, -5.0, -4.0, "a"
+
+    for act in (
+        lambda commit: (
+            release(sketch, y, (lo, hi), **BUDGET, rehearsal=no_noise, commit=commit).values
+        ),
+        lambda commit: (
+            release_labels(
+                sketch, labels, ["a", "b", "c"], **BUDGET, rehearsal=no_noise, commit=commit
+            ).values
+        ),
+    ):
+        before = act(None)
+        y[:], lo[:], hi[:], labels[:] = [0.1, 0.9, 0.5], 0.0, 1.0, ["a", "b", "c"]
+        assert np.array_equal(act(attack), before)
+        y[:], lo[:], hi[:], labels[:] = [0.1, 0.9, 0.5], 0.0, 1.0, ["a", "b", "c"]
+
+
+def test_sigma_is_solved_for_once_in_a_release(monkeypatch):
+    calls = []
+    monkeypatch.setattr(core, "gaussian_sigma", lambda *args: calls.append(args) or 2.0)
+    out = release(random_sketch(2, 3), [0.1, 0.2, 0.3], (0, 1), **BUDGET)
+    assert calls == [(1.0, 0.01, "analytic")]
+    assert out.sigma == 2.0

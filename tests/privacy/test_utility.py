@@ -135,6 +135,83 @@ def test_no_random_neighbour_exceeds_the_sensitivity(seed, loss):
         assert abs(loss_of(folds, y, bounds, loss) - loss_of(folds, other, bounds, loss)) <= bound
 
 
+def steps_of(folds, people, groups=None):
+    return core._sensitivity(core._unit_folds(folds, people, 0.0, 1.0), people, "absolute", groups)
+
+
+def moved_steps(folds, u, v):
+    """How far the integer losses of two outputs in [0, 1] lie apart."""
+    unit = core._unit_folds(folds, len(u), 0.0, 1.0)
+    return abs(core._total_loss(unit, u, "absolute") - core._total_loss(unit, v, "absolute"))
+
+
+def test_rounding_of_every_row_is_paid_for():
+    """One person moves 100 predictions by a hundredth of a step, and every one is rounded anew."""
+    n, step = 100, 2.0**-32
+    rest = np.arange(1, n + 1)
+    start = np.full(n, (1000 + 0.495) * step)
+    folds = [
+        Fold(rest, [0], start, np.full((n, 1), 0.01 * step), np.zeros(n)),
+        Fold([0], rest, [0.0], np.zeros((1, n)), [0.0]),
+    ]
+    u = np.zeros(n + 1)
+    moved = moved_steps(folds, u, np.eye(n + 1)[0])
+    assert moved == 2**32 + n  # their own loss, and a step for each of the others
+    # 1 step for the predictions, 5 for 1e-9, and 2 · 2^-36 for the evaluation of each row
+    assert moved <= steps_of(folds, n + 1) <= moved + 1 + 5 + n / 8 + 3
+
+
+def test_evaluation_errors_are_paid_for_twice(monkeypatch):
+    """One of each of two neighbours."""
+    folds = candidate(9, 3)
+    monkeypatch.setattr(core, "_evaluation_errors", lambda *_: 0.0)
+    bare = steps_of(folds, 9)
+    monkeypatch.setattr(core, "_evaluation_errors", lambda *_: 1.0)
+    assert steps_of(folds, 9) - bare == 3 * 2 * 2**32
+
+
+def test_weights_that_cancel_do_not_move_a_loss_beyond_its_sensitivity():
+    """Beside 10^9 − 10^9, a weight of 0.6 units in the last place is rounded to a whole one."""
+    n, ulp = 50, float(np.spacing(1e9))
+    seen = 0
+    for order in itertools.permutations(range(3)):
+        G = np.tile(np.array([0.6 * ulp, 1e9, -1e9])[list(order)], (n, 1))
+        test, place = np.arange(3, n + 3), order.index(0)
+        folds = [Fold(test, [0, 1, 2], np.full(n, 0.25), G, np.zeros(n))]
+        u = np.r_[np.ones(3), np.zeros(n)]
+        v = u.copy()
+        v[place] = 0.0
+        moved = moved_steps(folds, u, v)
+        assert moved <= steps_of(folds, n + 3)
+        seen = max(seen, moved)
+    assert seen > 1.5 * 0.6 * ulp * n * 2**32  # far more than without rounding
+
+
+def test_outputs_never_leave_the_unit_interval():
+    """Not even for a width with which 1 + width, rounded, is 1.3 widths above 1."""
+    width = 1.5 * 2.0**-53
+    assert ((1.0 + width) - 1.0) / width > 1.3
+    assert core._unit_outputs([0.0, 1.0, 2.0], 1.0, width).tolist() == [0.0, 0.0, 1.0]
+    assert core._unit_outputs([0.0, 3.0, 4.0, 9.0], 2.0, 4.0).tolist() == [0.0, 0.25, 0.5, 1.0]
+
+
+def test_a_commit_cannot_change_the_folds_that_were_checked(monkeypatch):
+    """Sensitivities of weights that are small, and losses of others, would not be private."""
+    folds, y = candidate(12, weight=0.01), np.linspace(0, 1, 12)
+    seen = []
+
+    def attack():
+        for fold in folds:
+            for array in (fold.G, fold.offset, fold.tau, fold.test, fold.train, y):
+                array[...] = 0
+
+    monkeypatch.setattr(core, "choose", lambda *numbers, **_: seen.append(numbers) or 0)
+    for commit in (None, attack):
+        select([folds], y, (0, 1), epsilon=1.0, commit=commit)
+    assert seen[0] == seen[1]
+    assert not folds[0].G.any()
+
+
 def worst_case(tau, loss, weight=0.4):
     """Person 0 alone moves the predictions of all others, in a way that every move is the worst."""
     people = 5

@@ -23,6 +23,7 @@ from opendp.mod import enable_features
 
 from cloakgp.privacy.accounting import Spend
 from cloakgp.privacy.calibration import LARGEST_EPSILON, SMALLEST_EPSILON
+from cloakgp.privacy.numbers import as_number, is_whole
 
 enable_features("contrib")
 
@@ -72,16 +73,18 @@ def choose(
     One person moves ``losses[i]`` by at most ``sensitivities[i]``.  With ``rehearsal`` the noise
     comes from that function, and the choice is not private.
     """
-    check_choice(epsilon, mechanism)
+    epsilon = check_choice(epsilon, mechanism)
     if len(losses) == 0 or len(losses) != len(sensitivities):
         raise ValueError(
             f"there must be a sensitivity for each candidate and at least one candidate, got "
             f"{len(losses)} losses and {len(sensitivities)} sensitivities"
         )
-    if any(isinstance(s, float) or s < 1 for s in sensitivities):
+    if not all(is_whole(s) and s >= 1 for s in sensitivities):
         raise ValueError("sensitivities must be whole numbers >= 1")
-    if any(isinstance(loss, float) or not 0 <= loss < LARGEST_LOSS for loss in losses):
+    if not all(is_whole(loss) and 0 <= loss < LARGEST_LOSS for loss in losses):
         raise ValueError("losses must be whole numbers between 0 and 2^62")
+    # From here on Python's integers, which do not overflow.
+    losses, sensitivities = [int(loss) for loss in losses], [int(s) for s in sensitivities]
     if mechanism == "generalised":
         losses = _normalised(losses, sensitivities, epsilon)
         sensitivity = 1 << NORMALISED_BITS
@@ -124,7 +127,7 @@ def _noisy_min(losses: Sequence[int], scale: float, *, permute: bool) -> int:
     measurement = make_noisy_max(*space, measure, scale=scale, negate=True)
     index = None
     try:
-        index = int(measurement([int(loss) for loss in losses]))
+        index = int(measurement(list(losses)))
     except Exception:
         index = None  # raise below, outside, so that no context carries private values
     if index is None:
@@ -132,15 +135,17 @@ def _noisy_min(losses: Sequence[int], scale: float, *, permute: bool) -> int:
     return index
 
 
-def check_choice(epsilon: float, mechanism: str) -> None:
-    """Refuse a mechanism that does not exist and an ε out of range."""
+def check_choice(epsilon: float, mechanism: str) -> float:
+    """Return ε as a float; refuse a mechanism that does not exist and an ε out of range."""
     if mechanism not in ("exponential", "permute-and-flip", "generalised"):
         raise ValueError(
             "mechanism must be 'exponential', 'permute-and-flip' or 'generalised', "
             f"got {mechanism!r}"
         )
-    if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
+    number = as_number("epsilon", epsilon)
+    if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
         raise ValueError(
             f"epsilon must lie between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}, "
             f"got {epsilon!r}"
         )
+    return number

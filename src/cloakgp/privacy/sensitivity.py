@@ -1,8 +1,8 @@
 """How far one person can move a sketch: column lengths, in exact integer arithmetic.
 
 Everything here is public: T and who owns which rows.  The release calls ``squared_sensitivity`` on
-the very integers that it multiplies with, whatever anybody said about T before.  Claims and proofs:
-``proofs/quantisation.md`` and ``proofs/groups.md``.
+the very integers that it multiplies with, a copy of its own, whatever anybody said about T before.
+Claims and proofs: ``proofs/quantisation.md`` and ``proofs/groups.md``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakgp.privacy.numbers import as_whole
+from cloakgp.privacy.owners import owner_codes
+
 Integers = NDArray[np.int64]
 
-#: T is kept as multiples of 2^-SKETCH_BITS.
-SKETCH_BITS = 20
+#: T is kept as multiples of 2^-SKETCH_BITS; a sketch made elsewhere may have up to MOST_BITS.
+SKETCH_BITS, MOST_BITS = 20, 30
+#: Squared lengths stay below this, so that sums fit into int64.  Above every length allowed.
+TOO_LONG = 1 << 62
 #: Groups up to this size are bounded exactly, over all sign patterns.
 LARGEST_EXACT_GROUP = 12
 #: Up to this size the bound is √Σ|t_iᵀt_j|; above it, Σ‖t_i‖.
@@ -52,6 +57,12 @@ def quantise(T: ArrayLike) -> Sketch:
     return Sketch(frozen(np.trunc(np.ldexp(T, SKETCH_BITS)).astype(np.int32)), SKETCH_BITS)
 
 
+def own_copy(sketch: Sketch) -> Sketch:
+    """Return the sketch in memory of its own: what is checked there is what will be used."""
+    matrix, bits = _checked(sketch)
+    return Sketch(frozen(matrix.copy()), bits)
+
+
 def squared_sensitivity(
     sketch: Sketch, groups: ArrayLike | None = None, *, joint: bool = False
 ) -> int:
@@ -61,11 +72,11 @@ def squared_sensitivity(
     ``joint`` the a_i may be unit vectors instead of numbers: rows that move together in several
     columns, as labels of more than two classes do.
     """
-    matrix = _checked_matrix(sketch)
+    matrix, _ = _checked(sketch)
     N = matrix.shape[1]
     if groups is None:
         return max((_largest_column(block) for block in column_blocks(matrix)), default=0)
-    codes = _group_codes(groups, N)
+    codes = owner_codes(groups, N)
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(codes[order]) > 0]) if N else np.array([], int)
     sizes = np.diff(np.r_[starts, N])
@@ -89,9 +100,9 @@ def _group_bound(matrix: NDArray[np.int32], rows: NDArray[np.intp], joint: bool)
             for group in rows
         )
     columns = matrix[:, rows].astype(np.int64)  # (r, groups, size)
-    gram = np.einsum("rgi,rgj->gij", columns, columns)  # t_iᵀ t_j, at most r 2^(2 bits) < 2^62
-    if int(np.abs(gram).max()) > (1 << 62) // size**2:
-        return 1 << 62  # the sums below might overflow; far too long in any case
+    gram = np.einsum("rgi,rgj->gij", columns, columns)  # t_iᵀ t_j, at most r 2^(2 bits) < TOO_LONG
+    if int(np.abs(gram).max()) > TOO_LONG // size**2:
+        return TOO_LONG  # the sums below might overflow
     if size > LARGEST_EXACT_GROUP or (joint and size > 1):
         # Σ_ij a_iᵀa_j G_ij ≤ Σ_ij |G_ij|, for numbers and for unit vectors a_i
         return int(np.abs(gram).sum(axis=(1, 2)).max())
@@ -100,22 +111,23 @@ def _group_bound(matrix: NDArray[np.int32], rows: NDArray[np.intp], joint: bool)
     return int(np.einsum("si,gij,sj->gs", signs, gram, signs, optimize=True).max())
 
 
-def _checked_matrix(sketch: Sketch) -> NDArray[np.int32]:
-    """Return the matrix, sure that squared column lengths fit into int64."""
-    matrix = sketch.matrix
-    if matrix.ndim != 2 or matrix.dtype != np.int32:
-        raise ValueError("a sketch matrix must be a two-dimensional int32 array")
-    if not 1 <= sketch.bits <= 30:
-        raise ValueError(f"a sketch grid must have 1 to 30 bits, got {sketch.bits!r}")
-    limit = 1 << sketch.bits
+def _checked(sketch: Sketch) -> tuple[NDArray[np.int32], int]:
+    """Return matrix and bits, sure that squared column lengths fit into int64."""
+    matrix, bits = sketch.matrix, as_whole("bits", sketch.bits, least=1)
+    # No subclass of an array: its operators could do anything.
+    if type(matrix) is not np.ndarray or matrix.ndim != 2 or matrix.dtype != np.int32:
+        raise ValueError("a sketch matrix must be a two-dimensional int32 array, plain NumPy")
+    if bits > MOST_BITS:
+        raise ValueError(f"bits of a sketch must be at most {MOST_BITS}, got {bits}")
+    limit = 1 << bits
     if matrix.size and not (int(matrix.max()) <= limit and int(matrix.min()) >= -limit):
         raise ValueError(
             "T has entries above 1 in size, so that a column is longer than 1; "
             "divide T by its largest column length"
         )
-    if matrix.shape[0] << (2 * sketch.bits) >= 1 << 62:
+    if matrix.shape[0] << (2 * bits) >= TOO_LONG:
         raise ValueError(f"{matrix.shape[0]} rows are too many for a sketch")
-    return matrix
+    return matrix, bits
 
 
 def column_blocks(matrix: NDArray[np.int32]) -> Iterator[Integers]:
@@ -126,18 +138,6 @@ def column_blocks(matrix: NDArray[np.int32]) -> Iterator[Integers]:
 
 def _largest_column(block: Integers) -> int:
     return int((block * block).sum(axis=0).max(initial=0))
-
-
-def _group_codes(groups: ArrayLike, people: int) -> NDArray[np.intp]:
-    labels = np.asarray(groups)
-    if labels.shape != (people,):
-        raise ValueError(
-            f"groups must name the owner of each of the {people} rows, got shape {labels.shape}"
-        )
-    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
-        raise ValueError("groups holds NaN or infinite entries; give every row an owner")
-    codes: NDArray[np.intp] = np.unique(labels, return_inverse=True)[1]
-    return codes
 
 
 def _squared_columns(columns: NDArray[np.int32]) -> Integers:

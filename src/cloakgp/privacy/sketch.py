@@ -2,9 +2,9 @@
 
     s = T u + σ z,    u = (y − lo)/d in [0, 1],    every column of T of length at most 1
 
-All arithmetic on private values is on integers and exact.  ``Sketch`` is public; ``release`` reads
-y once, in blocks, believes nothing it is told about T, and returns a ``NoisySketch`` that holds no
-y.  Claims and proofs: ``proofs/*.md``.  Nothing here logs, and no error names a row or a value.
+All arithmetic on private values is on integers and exact.  ``Sketch`` is public; ``release`` copies
+y and T, believes nothing it is told about T, and returns a ``NoisySketch`` that holds no y.  Claims
+and proofs: ``proofs/*.md``.  Nothing here logs, and no error names a row or a value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,12 +24,15 @@ from opendp.metrics import l2_distance
 from opendp.mod import enable_features
 
 from cloakgp.privacy.calibration import HAIR, Calibration, gaussian_sigma
+from cloakgp.privacy.numbers import as_number, as_whole
+from cloakgp.privacy.outputs import Floats, checked_labels, checked_outputs
 from cloakgp.privacy.sensitivity import (
     BLOCK,
     Integers,
     Sketch,
     column_blocks,
     frozen,
+    own_copy,
     squared_sensitivity,
 )
 
@@ -94,10 +96,11 @@ def release(
     the noise comes from that function; both are stamped as not private.  ``commit`` is called when
     everything has been checked, before any noise is drawn: if it fails, nothing is released.
     """
-    values, lo, hi, flat = _checked_outputs(y, bounds, people=sketch.matrix.shape[1])
+    sketch = own_copy(sketch)
+    values, lo, hi, flat = checked_outputs(y, bounds, people=sketch.matrix.shape[1])
     # One person moves each of the D columns of T u by at most 1, so all of them by at most √D.
     columns = values.shape[1]
-    noise = _Noise(epsilon, delta, calibration, parts, math.sqrt(columns), rehearsal, commit)
+    noise = _noise(math.sqrt(columns), epsilon, delta, calibration, parts, rehearsal, commit)
     _check_sensitivity(squared_sensitivity(sketch, groups), sketch)
     value_bits = value_bits_for(sketch, noise.std)
     blocks = _blocks(sketch.matrix, values, lo, hi, value_bits)
@@ -122,10 +125,11 @@ def release_labels(
     Two classes need one column, the indicator of the second.  K > 2 classes need K columns, and
     replacing a label moves two of them: sensitivity √2.  Everything else is as in ``release``.
     """
-    codes, count = _checked_labels(labels, classes, people=sketch.matrix.shape[1])
+    sketch = own_copy(sketch)
+    codes, count = checked_labels(labels, classes, people=sketch.matrix.shape[1])
     two = count == 2
     reach = 1.0 if two else math.sqrt(2.0)
-    noise = _Noise(epsilon, delta, calibration, parts, reach, rehearsal, commit)
+    noise = _noise(reach, epsilon, delta, calibration, parts, rehearsal, commit)
     _check_sensitivity(squared_sensitivity(sketch, groups, joint=not two), sketch)
     value_bits = value_bits_for(sketch, noise.std)
     blocks = _label_blocks(sketch.matrix, codes, count, value_bits)
@@ -149,18 +153,16 @@ def release_counts(
 
     Counts are whole numbers from 0.  Everything else is as in ``release``.
     """
-    people = sketch.matrix.shape[1]
-    values = _checked_outputs(counts, (0.0, cap), people)[0]
+    sketch, bounds = own_copy(sketch), (0.0, as_number("cap", cap))
+    values, *_ = checked_outputs(counts, bounds, people=sketch.matrix.shape[1])
     if values.shape[1] != 1:
         raise ValueError(f"counts must be one column, got an array of shape {values.shape}")
-    for begin in range(0, people, BLOCK):
-        block = values[begin : begin + BLOCK]
-        if np.any(block < 0) or np.any(block != np.floor(block)):
-            raise ValueError("y holds negative or fractional counts; counts are whole numbers >= 0")
+    if np.any(values < 0) or np.any(values != np.floor(values)):
+        raise ValueError("y holds negative or fractional counts; counts are whole numbers >= 0")
     return release(
         sketch,
         values[:, 0],
-        (0.0, cap),
+        bounds,
         epsilon=epsilon,
         delta=delta,
         calibration=calibration,
@@ -175,28 +177,36 @@ def release_counts(
 class _Noise:
     """How much noise a release gets, and where from."""
 
+    sigma: float  # per unit of sensitivity; 0 if ε is infinite
+    sensitivity: float
     epsilon: float
     delta: float
     calibration: Calibration
     parts: int
-    sensitivity: float
     rehearsal: NoiseSource | None
     commit: Commit | None
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.parts, int) and self.parts >= 1):
-            raise ValueError(f"parts must be a whole number >= 1, got {self.parts!r}")
-
-    @property
-    def sigma(self) -> float:
-        """k releases at σ√k are as private together as one at σ: 1/σ² adds."""
-        if math.isinf(self.epsilon) and self.epsilon > 0:
-            return 0.0
-        return gaussian_sigma(self.epsilon, self.delta, self.calibration) * math.sqrt(self.parts)
 
     @property
     def std(self) -> float:
         return self.sigma * self.sensitivity
+
+
+def _noise(
+    sensitivity: float,
+    epsilon: float,
+    delta: float,
+    calibration: Calibration,
+    parts: int,
+    rehearsal: NoiseSource | None,
+    commit: Commit | None,
+) -> _Noise:
+    """Solve for σ.  k releases at σ√k are as private together as one at σ: 1/σ² adds."""
+    epsilon, delta = as_number("epsilon", epsilon), as_number("delta", delta)
+    parts = as_whole("parts", parts, least=1)
+    sigma = 0.0
+    if epsilon != math.inf:
+        sigma = gaussian_sigma(epsilon, delta, calibration) * math.sqrt(parts)
+    return _Noise(sigma, sensitivity, epsilon, delta, calibration, parts, rehearsal, commit)
 
 
 def _check_sensitivity(squared: int, sketch: Sketch) -> None:
@@ -241,8 +251,8 @@ def _publish(
         bits=bits,
         sigma=noise.sigma,
         sensitivity=noise.sensitivity,
-        epsilon=float(noise.epsilon),
-        delta=float(noise.delta),
+        epsilon=noise.epsilon,
+        delta=noise.delta,
         calibration=noise.calibration,
         parts=noise.parts,
         private=noise.rehearsal is None and noise.std > 0,
@@ -265,11 +275,7 @@ def _add_discrete_gaussian(total: Integers, scale: float) -> Integers:
 
 
 def _blocks(
-    matrix: NDArray[np.int32],
-    values: NDArray[np.float64],
-    lo: NDArray[np.float64],
-    hi: NDArray[np.float64],
-    value_bits: int,
+    matrix: NDArray[np.int32], values: Floats, lo: Floats, hi: Floats, value_bits: int
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield (T, u) for consecutive people, both as int64."""
     steps = 1 << value_bits
@@ -294,11 +300,15 @@ def _label_blocks(
 
 def value_bits_for(sketch: Sketch, noise_std: float) -> int:
     """Return the finest grid for u on which neither the sums nor the noise can leave int64."""
+    noise_std = as_number("noise_std", noise_std)
+    if not 0 <= noise_std < math.inf:
+        raise ValueError(f"noise_std must be a number >= 0, got {noise_std!r}")
     row_sums = np.zeros(sketch.matrix.shape[0], dtype=np.int64)
     for block in column_blocks(sketch.matrix):
         row_sums += np.abs(block).sum(axis=1)
-    largest = float(row_sums.max(initial=0)) + math.ldexp((TAIL + 4.0) * noise_std, sketch.bits)
-    bits = min(MOST_VALUE_BITS, 61 - math.ceil(math.log2(max(largest, 1.0))))
+    noise = math.ceil(math.ldexp((TAIL + 4.0) * noise_std, sketch.bits))
+    reach = int(row_sums.max(initial=0)) + noise
+    bits = min(MOST_VALUE_BITS, 61 - (reach - 1).bit_length())  # reach · 2^bits ≤ 2^61
     if bits < FEWEST_VALUE_BITS:
         raise ValueError(
             "this sketch sums too many people, or needs too much noise, for 64-bit integers; "
@@ -313,99 +323,6 @@ def grid_is_fine_enough(scale: float, count: int, epsilon: float) -> bool:
     For one of k parts, count its values k times.  proofs/discrete.md: they lose at most
     count (TAIL² + 2)/(8 scale²) of ε, and nothing of δ that the hair does not cover.
     """
-    return scale > 0 and count * (TAIL**2 + 2.0) / (8.0 * scale**2) <= 0.5 * HAIR * epsilon
-
-
-def _checked_outputs(
-    y: ArrayLike, bounds: tuple[ArrayLike, ArrayLike], people: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], bool]:
-    """Return y as (N, D) floats, bounds for each column, and whether y was a plain column."""
-    values = _as_floats(y)
-    if values is None:
-        raise ValueError("y must be numbers, one for each person, without missing entries")
-    if values.ndim not in (1, 2) or values.shape[0] != people:
-        raise ValueError(
-            f"y must have one row for each of the {people} people of the sketch, got an array "
-            f"of shape {values.shape}"
-        )
-    flat = values.ndim == 1
-    values = values[:, None] if flat else values
-    if values.shape[1] == 0:
-        raise ValueError("y must have at least one column")
-    for begin in range(0, people, BLOCK):
-        if not np.all(np.isfinite(values[begin : begin + BLOCK])):
-            raise ValueError(
-                "y holds NaN or infinite entries; decide in public how to fill or drop them (for "
-                "instance with a value inside the bounds) before the release"
-            )
-    lo = np.broadcast_to(np.asarray(bounds[0], dtype=np.float64), (values.shape[1],))
-    hi = np.broadcast_to(np.asarray(bounds[1], dtype=np.float64), (values.shape[1],))
-    with np.errstate(over="ignore", invalid="ignore"):
-        width = hi - lo
-    if not (np.all(np.isfinite(lo)) and np.all(np.isfinite(width)) and np.all(width > 0)):
-        raise ValueError(f"bounds must be finite with lo < hi, got lo={bounds[0]}, hi={bounds[1]}")
-    return values, lo, hi, flat
-
-
-def _checked_labels(
-    labels: ArrayLike, classes: ArrayLike, people: int
-) -> tuple[NDArray[np.intp], int]:
-    """Return each label's place among ``classes``, and how many classes there are."""
-    names = np.asarray(classes)
-    if names.ndim != 1 or len(names) < 2 or len(set(names.tolist())) != len(names):
-        raise ValueError(f"classes must name two or more different labels, got {classes!r}")
-    codes = np.full(people, -1, dtype=np.intp)
-    shape: tuple[int, ...] = (people,)
-    try:
-        given = _as_labels(labels)
-        shape = given.shape
-        for code, name in enumerate(names.tolist()):
-            codes[np.asarray(given.reshape(people) == name, dtype=bool)] = code
-    except Exception:
-        codes[:] = -1  # labels that cannot be compared; their values must not get out
-    if shape not in ((people,), (people, 1)):
-        raise ValueError(
-            f"y must have one label for each of the {people} people of the sketch, got an array "
-            f"of shape {shape}"
-        )
-    if np.any(codes < 0):
-        raise ValueError(
-            "y holds labels that are not among the public classes (or of another type); name every "
-            "possible label in classes, or decide in public what to do with the others"
-        )
-    return codes, len(names)
-
-
-def found_classes(labels: ArrayLike) -> tuple[Any, ...]:
-    """Return the different labels in order, for those who declare them to be public."""
-    try:
-        given = _as_labels(labels)
-        if given.dtype.kind != "f" or np.array_equal(given, np.floor(given)):
-            return tuple(np.unique(given).tolist())
-    except Exception:
-        pass  # raise below, outside, so that no context carries labels
-    raise ValueError(
-        "Unknown label type: the labels in y are fractions, or of kinds that cannot be put in "
-        "order; name the classes"
-    )
-
-
-def _as_labels(labels: Any) -> NDArray[Any]:
-    """Return labels as they are: NumPy would turn numbers, NaN too, among texts into texts."""
-    if np.ma.is_masked(labels):
-        raise ValueError("masked labels are missing ones")
-    given = np.asarray(labels)
-    mixed = given.dtype.kind == "U" and not hasattr(labels, "dtype")
-    return np.asarray(labels, dtype=object) if mixed else given
-
-
-def _as_floats(y: Any) -> NDArray[np.float64] | None:
-    """Return y as float64, or None: conversion errors quote values, so they must not get out."""
-    try:
-        found = np.asanyarray(y)
-        # Masked entries are missing ones, and a complex number has no place between bounds.
-        if np.ma.is_masked(found) or found.dtype.kind == "c":
-            return None
-        return np.asarray(found, dtype=np.float64)
-    except Exception:
-        return None
+    scale, epsilon = as_number("scale", scale), as_number("epsilon", epsilon)
+    lost = as_whole("count", count, least=0) * (TAIL**2 + 2.0)
+    return scale > 0 and lost / (8.0 * scale * scale) <= 0.5 * HAIR * epsilon

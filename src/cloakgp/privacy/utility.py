@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from cloakgp.privacy.numbers import as_number
+from cloakgp.privacy.outputs import Floats, checked_labels, own_floats
+from cloakgp.privacy.owners import owner_codes
 from cloakgp.privacy.selection import ChoiceNoise, Mechanism, Selection, check_choice, choose
-from cloakgp.privacy.sensitivity import _group_codes
-from cloakgp.privacy.sketch import Commit, _as_floats, _checked_labels
+from cloakgp.privacy.sketch import Commit
 
 Loss = Literal["absolute", "squared"]
-Floats = NDArray[np.float64]
 
 #: Losses of single people, between 0 and 1, are rounded to multiples of 2^-LOSS_BITS.
 LOSS_BITS = 32
@@ -74,8 +75,9 @@ def utility_sensitivity(
     lo, width = _checked_bounds(bounds)
     people = 1 + max((int(np.max(f.test, initial=-1)) for f in folds), default=-1)
     people = max(people, 1 + max((int(np.max(f.train, initial=-1)) for f in folds), default=-1))
-    people = people if groups is None else len(np.asarray(groups))
-    steps = _sensitivity(_unit_folds(folds, people, lo, width), people, _checked_loss(loss), groups)
+    people = people if groups is None else np.size(groups)
+    owners = None if groups is None else owner_codes(groups, people)
+    steps = _sensitivity(_unit_folds(folds, people, lo, width), people, _checked_loss(loss), owners)
     return steps * _unit(width, loss)
 
 
@@ -99,13 +101,14 @@ def select(
     the folds, whatever anybody said about them.  ``commit`` is called when everything has been
     checked, before the choice is made: if it fails, nothing is chosen.
     """
-    check_choice(epsilon, mechanism)
+    epsilon = check_choice(epsilon, mechanism)
     lo, width = _checked_bounds(bounds)
     u = _unit_outputs(y, lo, width)
     kind, people = _checked_loss(loss), len(u)
     kept = _kept(keep, len(candidates))
+    owners = None if groups is None else owner_codes(groups, people)
     scaled = [_unit_folds(folds, people, lo, width) for folds in candidates]
-    steps = [_sensitivity(folds, people, kind, groups) for folds in scaled]
+    steps = [_sensitivity(folds, people, kind, owners) for folds in scaled]
     if commit is not None:
         commit()
     chosen = choose(
@@ -117,7 +120,7 @@ def select(
     )
     return Selection(
         index=kept[chosen],
-        epsilon=float(epsilon),
+        epsilon=epsilon,
         mechanism=mechanism,
         sensitivities=tuple(step * _unit(width, kind) for step in steps),
         private=rehearsal is None,
@@ -138,7 +141,7 @@ def select_labels(
     commit: Commit | None = None,
 ) -> Selection:
     """Choose as ``select`` does, for labels of two public ``classes`` as −1 and 1."""
-    codes, count = _checked_labels(labels, classes, people=len(np.asarray(labels)))
+    codes, count = checked_labels(labels, classes, people=len(np.asarray(labels)))
     if count != 2:
         raise ValueError(f"selection is for two classes, got {count}")
     return select(
@@ -156,10 +159,10 @@ def select_labels(
 
 
 def _sensitivity(
-    folds: Sequence[_UnitFold], people: int, loss: Loss, groups: ArrayLike | None
+    folds: Sequence[_UnitFold], people: int, loss: Loss, groups: NDArray[np.intp] | None
 ) -> int:
     """Bound how far one person moves the total loss, in steps of 2^-LOSS_BITS."""
-    owners = np.arange(people) if groups is None else _group_codes(groups, people)
+    owners = np.arange(people) if groups is None else groups
     moved = np.zeros(int(owners.max(initial=-1)) + 1)
     errors, rows = 0.0, 0
     for fold in folds:
@@ -309,7 +312,7 @@ def _unit_folds(folds: Sequence[Fold], people: int, lo: float, width: float) -> 
 
 def _unit_outputs(y: ArrayLike, lo: float, width: float) -> Floats:
     """Return y as numbers in [0, 1]; each depends on its own output alone."""
-    values = _as_floats(y)
+    values = own_floats(y)
     if values is not None and values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values is None or values.ndim != 1 or len(values) >= 1 << 28:
@@ -327,7 +330,7 @@ def _rows(name: str, rows: ArrayLike, people: int) -> NDArray[np.intp]:
     found = np.asarray(rows)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ValueError(f"{name} must be a list of row numbers, got shape {found.shape}")
-    found = found.astype(np.intp)
+    found = found.astype(np.intp)  # a copy
     if found.size and not (found.min() >= 0 and found.max() < people):
         raise ValueError(f"{name} must hold row numbers from 0 to {people - 1}")
     if len(np.unique(found)) != len(found):
@@ -336,7 +339,7 @@ def _rows(name: str, rows: ArrayLike, people: int) -> NDArray[np.intp]:
 
 
 def _numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    found = np.asarray(values, dtype=np.float64)
+    found = np.array(values, dtype=np.float64)  # a copy: what is checked is what is used
     if found.shape != shape or not np.all(np.isfinite(found)):
         raise ValueError(f"{name} must be finite and of shape {shape}, got shape {found.shape}")
     return found
@@ -352,7 +355,7 @@ def _kept(keep: ArrayLike | None, count: int) -> list[int]:
 
 
 def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    lo, hi = float(bounds[0]), float(bounds[1])
+    lo, hi = as_number("bounds", bounds[0]), as_number("bounds", bounds[1])
     if not (math.isfinite(lo) and 1e-150 < hi - lo < 1e150):
         raise ValueError(f"bounds must be finite with lo < hi, got lo={lo!r}, hi={hi!r}")
     return lo, hi - lo
