@@ -58,6 +58,8 @@ MODULES = {
     module.name: module
     for module in (
         Module("numbers", ("test_numbers*.py", "test_calibration*.py", "test_utility*.py")),
+        Module("owners", ("test_owners*.py",)),
+        Module("outputs", ("test_outputs*.py", "test_sketch*.py", "test_labels*.py")),
         Module("calibration", ("test_calibration*.py",)),
         Module("sensitivity", ("test_sensitivity*.py", "test_sketch*.py")),
         Module("sketch", ("test_sketch*.py", "test_labels*.py", "test_noise*.py")),
