@@ -6,16 +6,21 @@ to [0, 1], with every column of T of length at most 1.  So σ depends on (ε, δ
 rest, from choosing T to any number of predictions, is public maths that cannot hurt privacy.
 """
 
-from cloakgp import design, kernels, privacy
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from cloakgp._version import __version__
-from cloakgp.classification import PrivateGPClassifier
-from cloakgp.counts import PrivateGPCountRegressor
-from cloakgp.estimator import NotPrivateWarning
-from cloakgp.plan import Plan
-from cloakgp.privacy import Ledger
-from cloakgp.regression import PrivateGPRegressor
-from cloakgp.release import Release, VerificationReport
-from cloakgp.search import PrivateGridSearch
+
+if TYPE_CHECKING:
+    from cloakgp import design, kernels, privacy
+    from cloakgp.classification import PrivateGPClassifier
+    from cloakgp.counts import PrivateGPCountRegressor
+    from cloakgp.estimator import NotPrivateWarning
+    from cloakgp.plan import Plan
+    from cloakgp.privacy import Ledger
+    from cloakgp.regression import PrivateGPRegressor
+    from cloakgp.release import Release, VerificationReport
+    from cloakgp.search import PrivateGridSearch
 
 __all__ = [
     "Ledger",
@@ -32,3 +37,32 @@ __all__ = [
     "kernels",
     "privacy",
 ]
+
+#: Where the public names live.  They are imported when they are first used, so that the command
+#: line starts, and can be interrupted, before the numerical libraries are loaded.
+_HOMES = {
+    "Ledger": "privacy",
+    "NotPrivateWarning": "estimator",
+    "Plan": "plan",
+    "PrivateGPClassifier": "classification",
+    "PrivateGPCountRegressor": "counts",
+    "PrivateGPRegressor": "regression",
+    "PrivateGridSearch": "search",
+    "Release": "release",
+    "VerificationReport": "release",
+}
+_MODULES = ("datasets", "design", "gp", "kernels", "plan", "privacy", "release")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

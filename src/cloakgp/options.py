@@ -1,13 +1,12 @@
-"""What the user asks for: settings and kernels, from flags and from a TOML file.
+"""What the user asks for: settings, from flags and from a TOML file.
 
-Nothing that is written there is evaluated: kernels have a small grammar of their own, and an error
-points at the place.  There is no option that makes noise repeatable.
+Flags come as strings and are read here, as strictly as the file.  There is no option that makes
+noise repeatable.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -15,25 +14,23 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from sklearn.gaussian_process import kernels as sk
 
 from cloakgp.classification import PrivateGPClassifier
 from cloakgp.counts import PrivateGPCountRegressor
 from cloakgp.decode import Decode
 from cloakgp.gp.sparse import Approximation
-from cloakgp.kernels import Gibbs
+from cloakgp.kernel_grammar import Kernel, parse_kernel
+from cloakgp.messages import CommandError, listed, printable
+from cloakgp.numerals import as_number, read_whole_number
 from cloakgp.plan import DesignName, Task
 from cloakgp.privacy.calibration import Calibration
-from cloakgp.privacy.selection import Mechanism
+from cloakgp.privacy.selection import Mechanism, check_choice
 from cloakgp.privacy.utility import Loss
 from cloakgp.regression import PrivateGPRegressor
 from cloakgp.search import PrivateGridSearch
-from cloakgp.tables import CommandError, as_number, listed, printable
 
 #: What a table of rates has beside the inputs.
 COUNT_COLUMNS = ("_rate", "_rate_low95", "_rate_high95", "_log_std", "_log_noise_std")
-
-Kernel = Any  # scikit-learn has no type hints
 
 
 @dataclass(frozen=True)
@@ -62,11 +59,12 @@ class Settings:
     rank: int | None = None
     groups: str | None = None
     at: str | None = None
+    decimal: str = "."
     ledger: str | None = None
     dataset: str | None = None
     candidates: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     selection_epsilon: float = 1.0
-    mechanism: str = "permute-and-flip"
+    mechanism: str = "exponential"
     loss: str = "absolute"
     folds: int = 5
 
@@ -119,6 +117,16 @@ class Settings:
                 "--try is missing: name a setting and its values, such as --try "
                 "'kernel=4000*RBF(10)|4000*RBF(40)'"
             )
+        if self.task == "counts" or len(self.classes) > 2:
+            raise CommandError(
+                "a private search is for --task regression, and for --task classification with "
+                "two classes"
+            )
+        try:
+            check_choice(self.selection_epsilon, self.mechanism)
+        except ValueError as error:
+            message = str(error).replace("epsilon", "--selection-epsilon", 1)
+            raise CommandError(message) from None
         return PrivateGridSearch(
             self.estimator().set_params(ledger=None, dataset=None),
             {name: list(values) for name, values in self.candidates},
@@ -166,6 +174,9 @@ class Settings:
                 "--bounds is missing: give public bounds of the private column, such as --bounds "
                 "0,200. Say what is possible, not what occurred: bounds taken from the data leak"
             )
+        for lo, hi in self.bounds:
+            if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
+                raise CommandError(f"--bounds must be finite with lo < hi, got {lo:g},{hi:g}")
         outputs = max(len(self.output), len(self.bounds), len(self.classes), 1)
         for name, given in (("--bounds", len(self.bounds)), ("--prior-mean", len(self.prior_mean))):
             wanted = len(self.classes) or len(self.output)
@@ -254,14 +265,15 @@ def _wrong(where: str, value: Any, wanted: str) -> CommandError:
 def _number(where: str, value: Any) -> float:
     number = as_number(value)
     if number is None:
-        raise _wrong(where, value, "a number")
+        raise _wrong(where, value, "a number such as 0.5 or 1e-5, finite and in digits 0 to 9")
     return number
 
 
 def _count(where: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    count = read_whole_number(value.strip()) if isinstance(value, str) else value
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise _wrong(where, value, "a whole number of at least 1")
-    return value
+    return count
 
 
 def _numbers(where: str, value: Any) -> tuple[float, ...]:
@@ -322,16 +334,9 @@ def _candidates(where: str, value: Any) -> tuple[tuple[str, tuple[Any, ...]], ..
         if name not in _VARIED or name in found or not isinstance(values, list) or not values:
             raise _wrong(where, name, f"one of {', '.join(_VARIED)}, once, with its values")
         read = _READERS[name]
-        given = [_as_given(name, part) for part in values]
+        given = [part.strip() if isinstance(part, str) else part for part in values]
         found[name] = tuple(_single(where, name, read(where, part)) for part in given)
     return tuple(found.items())
-
-
-def _as_given(name: str, value: Any) -> Any:
-    """Return a whole number where one is needed, from the text of a flag."""
-    if name in ("inducing", "rank") and isinstance(value, str) and value.strip().isdigit():
-        return int(value)
-    return value.strip() if isinstance(value, str) else value
 
 
 def _single(where: str, name: str, value: Any) -> Any:
@@ -375,6 +380,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "rank": _count,
     "groups": _text,
     "at": _text,
+    "decimal": _choice(Literal[".", ","]),
     "ledger": lambda where, value: _text(where, str(value)),
     "dataset": _text,
     "candidates": lambda where, value: _candidates(where, value),
@@ -385,163 +391,3 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
 }
 if set(_READERS) != {field.name for field in fields(Settings)}:
     raise AssertionError("every setting needs a reader")
-
-
-# ---------------------------------------------------------------------------------------- kernels
-
-# Parameters in their order: a default, or None for one that must be given.
-_KERNELS: dict[str, tuple[Callable[..., Kernel], dict[str, float | None]]] = {
-    "RBF": (sk.RBF, {"length_scale": None}),
-    "Matern": (sk.Matern, {"length_scale": None, "nu": 1.5}),
-    "RationalQuadratic": (sk.RationalQuadratic, {"length_scale": None, "alpha": 1.0}),
-    "ExpSineSquared": (sk.ExpSineSquared, {"length_scale": None, "periodicity": None}),
-    "DotProduct": (sk.DotProduct, {"sigma_0": None}),
-    "Constant": (sk.ConstantKernel, {"constant_value": None}),
-    "White": (sk.WhiteKernel, {"noise_level": None}),
-    "Gibbs": (Gibbs, {"lengthscale": None}),
-}
-_MAY_BE_LISTS = {("RBF", "length_scale"), ("Matern", "length_scale"), ("Gibbs", "lengthscale")}
-_TOKEN = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<mark>[+*()\[\],=])"
-)
-#: Kernels square their parameters, and the square has to be a float too.
-_SMALLEST, _LARGEST = 1e-150, 1e150
-_MOST_TOKENS, _DEEPEST = 250, 20
-
-
-def parse_kernel(text: str) -> Kernel:
-    """Build a kernel from text such as ``900*RBF([25, 15]) + 10*Matern(5, nu=1.5)``."""
-    return _KernelParser(text).parse()
-
-
-class _KernelParser:
-    """sum = product {"+" product};  product = factor {"*" factor}
-    factor = number | name "(" arguments ")" | "(" sum ")"
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text, self.next, self.depth = text, 0, 0
-        self.tokens: list[tuple[str, str, int]] = []  # kind, text, position
-        place = 0
-        while place < len(text):
-            if text[place].isspace():
-                place += 1
-                continue
-            found = _TOKEN.match(text, place)
-            if found is None or len(self.tokens) >= _MOST_TOKENS:
-                raise self.fault("this cannot stand here" if found is None else "too long", place)
-            self.tokens.append((str(found.lastgroup), found.group(), place))
-            place = found.end()
-        self.tokens.append(("end", "", len(text)))
-
-    def fault(self, problem: str, place: int) -> CommandError:
-        shown = "".join(c if c.isprintable() else "?" for c in self.text)
-        pointer = f"  {shown}\n  {' ' * place}^"
-        return CommandError(f"kernel, position {place + 1}: {problem}\n{pointer}")
-
-    def parse(self) -> Kernel:
-        kernel = self.sum()
-        self.expect("end", "", "'+', '*' or the end")
-        if isinstance(kernel, float):
-            raise self.fault("a number alone is no kernel; write Constant(...)", 0)
-        return kernel
-
-    def peek(self, mark: str) -> bool:
-        return self.tokens[self.next][:2] == ("mark", mark)
-
-    def take(self) -> tuple[str, str, int]:
-        self.next += 1
-        return self.tokens[self.next - 1]
-
-    def expect(self, kind: str, text: str, wanted: str) -> None:
-        found = self.take()
-        if found[:2] != (kind, text):
-            raise self.fault(f"expected {wanted}", found[2])
-
-    def sum(self) -> Kernel:
-        whole = self.product()
-        while self.peek("+"):
-            self.take()
-            part = self.product()
-            both = isinstance(whole, float) and isinstance(part, float)
-            whole = whole + part if both else _kernel(whole) + _kernel(part)
-        return whole
-
-    def product(self) -> Kernel:
-        whole = self.factor()
-        while self.peek("*"):
-            self.take()
-            part = self.factor()
-            both = isinstance(whole, float) and isinstance(part, float)
-            whole = whole * part if both else _kernel(whole) * _kernel(part)
-        return whole
-
-    def factor(self) -> Kernel:
-        kind, text, place = self.take()
-        if kind == "number":
-            return self.number(text, place, zero=True)
-        if kind == "name":
-            return self.call(text, place)
-        if text != "(" or self.depth >= _DEEPEST:
-            known = ", ".join(_KERNELS)
-            raise self.fault(f"expected a number, '(' or one of {known}", place)
-        self.depth += 1
-        inside = self.sum()
-        self.depth -= 1
-        self.expect("mark", ")", "')'")
-        return inside
-
-    def number(self, text: str, place: int, zero: bool = False) -> float:
-        number = float(text)
-        if not (_SMALLEST <= number <= _LARGEST or (zero and number == 0.0)):
-            raise self.fault("this number must be positive and not extreme", place)
-        return number
-
-    def call(self, name: str, place: int) -> Kernel:
-        if name not in _KERNELS:
-            raise self.fault(f"unknown kernel; known are {', '.join(_KERNELS)}", place)
-        build, parameters = _KERNELS[name]
-        self.expect("mark", "(", "'('")
-        given: dict[str, Any] = {}
-        while not self.peek(")"):
-            self.argument(name, list(parameters), given)
-            if not self.peek(")"):
-                self.expect("mark", ",", "',' or ')'")
-        self.take()
-        values = {key: given.get(key, default) for key, default in parameters.items()}
-        if absent := [key for key, value in values.items() if value is None]:
-            raise self.fault(f"{name} needs {listed(absent)}", place)
-        # Nothing is fitted to the private values, so no hyperparameter is free.
-        return build(**values, **{f"{key}_bounds": "fixed" for key in values if key != "nu"})
-
-    def argument(self, name: str, parameters: list[str], given: dict[str, Any]) -> None:
-        kind, text, place = self.take()
-        key = parameters[len(given)] if len(given) < len(parameters) else ""
-        if kind == "name" and self.peek("="):
-            key = text
-            self.take()
-            kind, text, _ = self.take()
-        if key not in parameters or key in given:
-            raise self.fault(f"{name} takes {listed(parameters)}, each once", place)
-        if (kind, text) == ("mark", "[") and (name, key) in _MAY_BE_LISTS:
-            given[key] = np.array(self.numbers(), dtype=np.float64)
-        elif kind == "number":
-            given[key] = self.number(text, place, zero=key in ("constant_value", "sigma_0"))
-        else:
-            raise self.fault(f"expected a number for {key}", self.tokens[self.next - 1][2])
-
-    def numbers(self) -> list[float]:
-        numbers: list[float] = []
-        while not numbers or self.peek(","):
-            if numbers:
-                self.take()
-            kind, text, place = self.take()
-            if kind != "number":
-                raise self.fault("expected a number", place)
-            numbers.append(self.number(text, place))
-        self.expect("mark", "]", "',' or ']'")
-        return numbers
-
-
-def _kernel(part: Kernel) -> Kernel:
-    return sk.ConstantKernel(part, "fixed") if isinstance(part, float) else part

@@ -7,7 +7,6 @@ its noise is drawn, and everything else is made from what was saved, so nothing 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import tempfile
 import threading
@@ -17,30 +16,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from cloakgp.archive import read_archive
+from cloakgp.messages import CommandError, printable
 from cloakgp.options import Settings
 from cloakgp.outcomes import release_of
 from cloakgp.parts import Part
 from cloakgp.plan import Plan
 from cloakgp.plot import plot_release
-from cloakgp.privacy import BudgetExceeded, NoisySketch
+from cloakgp.points import read_points
+from cloakgp.privacy import Ledger, NoisySketch
+from cloakgp.privacy.ledger import LedgerError, Receipt
 from cloakgp.release import Release
 from cloakgp.search import SearchPlan
-from cloakgp.tables import (
-    Columns,
-    CommandError,
-    listed,
-    printable,
-    read_columns,
-    read_points,
-    to_csv,
-    write_file,
-)
+from cloakgp.tables import Columns, read_columns, to_csv, write_file
+from cloakgp.wording import in_options
 
 RELEASE, PREDICTIONS, PLOT, STATEMENT = OUTPUTS = (
     "release.cloakgp",
@@ -52,6 +47,28 @@ RELEASE, PREDICTIONS, PLOT, STATEMENT = OUTPUTS = (
 CHUNK = 2000
 
 
+class WatchedLedger(Ledger):
+    """A ledger that can tell afterwards whether the spend of this command is in it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.release_id: str | None = None
+
+    def spend(self, *args: Any, release_id: str, **options: Any) -> Receipt:
+        """Record a spend, and remember under which name."""
+        self.release_id = release_id
+        return super().spend(*args, release_id=release_id, **options)
+
+    def has_spend(self) -> bool | None:
+        """Look whether the spend was recorded; None if the ledger cannot be read."""
+        if self.release_id is None:
+            return False
+        try:
+            return any(entry.facts.get("release_id") == self.release_id for entry in self.history())
+        except (LedgerError, OSError):
+            return None
+
+
 @dataclass
 class Progress:
     """How far a command has come: decides what an error may say, and what it must."""
@@ -60,23 +77,31 @@ class Progress:
     private: bool = False  # private values are in memory: no message of others is shown
     spending: bool = False
     released: Path | None = None
-    ledger: str | None = None
+    ledger: WatchedLedger | None = None
 
     def fate(self) -> str:
-        """Say what became of the budget."""
+        """Say what became of the budget, as far as it is known."""
         if not self.spending:
             return ""
-        if self.released is None and self.private and self.ledger is not None:
+        if self.released is not None:
             return (
-                "Nothing was published. If the spend had been recorded by then, it is wasted; "
-                f"`cloakgp budget history {printable(self.ledger)}` shows that."
+                "The privacy budget WAS spent, and the release is whole in "
+                f"{printable(self.released)}. Do not make it again: `cloakgp predict` and, in "
+                "Python, Release.load(...) give everything else from that file."
             )
-        if self.released is None:
+        recorded = False if self.ledger is None else self.ledger.has_spend()
+        if recorded is False:
             return "Nothing was published, so no privacy budget was spent."
+        assert self.ledger is not None
+        history = f"`cloakgp budget history {printable(self.ledger.path)}`"
+        if recorded:
+            return (
+                "The privacy budget WAS spent, but nothing was published, so it is wasted; "
+                f"{history} shows the spend."
+            )
         return (
-            "The privacy budget WAS spent, and the release is whole in "
-            f"{printable(self.released)}. Do not make it again: `cloakgp predict` and, in Python, "
-            "Release.load(...) give everything else from that file."
+            "Nothing was published. The ledger cannot be read now; when it can, "
+            f"{history} shows whether the spend was recorded."
         )
 
 
@@ -98,10 +123,18 @@ class Job:
         """Read the public columns and plan.  The private column stays closed."""
         present = settings.output if to_release else ()
         columns = read_columns(
-            data, settings.inputs, settings.groups, present=present, exposure=settings.exposure
+            data,
+            settings.inputs,
+            settings.groups,
+            present=present,
+            exposure=settings.exposure,
+            decimal=settings.decimal,
+            mentioned=settings.output,
         )
-        at = None if settings.at is None else read_points(settings.at, settings.inputs)
-        with _explained():
+        at = None
+        if settings.at is not None:
+            at = read_points(settings.at, settings.inputs, settings.decimal)
+        with explained():
             extra = {"exposure": columns.exposure} if settings.task == "counts" else {}
             plan = settings.estimator().plan(columns.inputs, at=at, groups=columns.groups, **extra)
             found = None
@@ -109,8 +142,8 @@ class Job:
                 found = settings.search().plan(columns.inputs, at=at, groups=columns.groups)
         return cls(data, settings, columns, at, plan, found)
 
-    def draw(self) -> Release:
-        """Open the private column and draw the noise."""
+    def draw(self, ledger: WatchedLedger | None = None) -> Release:
+        """Open the private column and draw the noise; the spend is put on the ledger before."""
         settings = self.settings
         now = read_columns(
             self.data,
@@ -119,6 +152,7 @@ class Job:
             outputs=settings.output,
             exposure=settings.exposure,
             labels=settings.text_labels,
+            decimal=settings.decimal,
         )
         then = self.columns
         same = now.inputs.equals(then.inputs) and all(
@@ -128,43 +162,38 @@ class Job:
         if now.outputs is None or not same:
             raise CommandError(f"{printable(self.data)} changed since the plan; start again")
         y = now.outputs if len(settings.output) > 1 else now.outputs[settings.output[0]]
-        extra = {"exposure": now.exposure} if settings.task == "counts" else {}
+        extra: dict[str, Any] = {"exposure": now.exposure} if settings.task == "counts" else {}
+        model: Any = settings.estimator()
         if self.search is not None:
-            with _explained(ours_only=True):
-                return (
-                    settings.search()
-                    .fit(now.inputs, y, at=self.at, groups=now.groups, plan=self.search)
-                    .release_
-                )
-        with _explained(ours_only=True):
-            model = settings.estimator().fit(now.inputs, y, at=self.at, groups=now.groups, **extra)
-        return model.release_
+            model, extra = settings.search(), {"plan": self.search}
+        with explained(ours_only=True):
+            model.set_params(ledger=ledger)
+            model.fit(now.inputs, y, at=self.at, groups=now.groups, **extra)
+        release: Release = model.release_
+        return release
 
 
 def publish(job: Job, folder: Path, progress: Progress, step: Callable[[str], object]) -> Release:
     """Spend once, and write the release and everything that follows from it into a folder."""
-    progress.spending, progress.ledger = True, job.settings.ledger
+    progress.spending = True
+    progress.ledger = None if job.settings.ledger is None else WatchedLedger(job.settings.ledger)
     if job.plan.published_values == 0:
         raise CommandError(
             "there is nothing to publish: the predictions would not depend on anybody's output. "
             "The kernel's lengthscale is probably far too small, or the points are far away"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    step("Rehearsing all outputs")
-    _rehearse(job, folder)
-    step("Reading the private column and drawing the noise")
-    progress.private = True
-    try:
+    with _new_folder(folder):
+        step("Rehearsing all outputs")
+        _rehearse(job, folder)
+        step("Reading the private column and drawing the noise")
+        progress.private = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # other libraries may quote what they warn about
-            release = job.draw()
-    except BudgetExceeded as error:
-        progress.ledger = None  # it is certain that nothing was recorded there
-        raise CommandError(str(error)) from None
-    progress.private = False
-    if not release.private:
-        raise CommandError("this release would not be private, so it is not written")
-    _save(release, folder / RELEASE, progress)
+            release = job.draw(progress.ledger)
+        progress.private = False
+        if not release.private:
+            raise CommandError("this release would not be private, so it is not written")
+        _save(release, folder / RELEASE, progress)
     step("Writing predictions, picture and statement")
     for name in OUTPUTS[1:]:  # those of an earlier release would not belong to this one
         (folder / name).unlink(missing_ok=True)
@@ -185,35 +214,6 @@ def picture(figure: Figure, ending: str) -> bytes:
     buffer = BytesIO()
     figure.savefig(buffer, format=ending.lstrip(".").lower(), dpi=150)
     return buffer.getvalue()
-
-
-def check_outputs(settings: Settings) -> None:
-    """Refuse names that the table of predictions cannot have."""
-    if not settings.output:
-        raise CommandError("--output is missing: name the private column, such as --output height")
-    names = settings.table_names()
-    if len({*names, *settings.inputs}) < len(names) + len(settings.inputs):
-        raise CommandError(
-            "predictions.csv would have two columns of one name: beside the inputs it has "
-            f"{listed(names)}; rename a column"
-        )
-
-
-def check_folder(folder: Path, data: Path, force: bool) -> None:
-    """Refuse a folder that cannot take the outputs, before anybody is asked anything."""
-    shown = printable(folder)
-    if folder.exists() and not folder.is_dir():
-        raise CommandError(f"--out {shown} is a file; name a folder")
-    there = [name for name in OUTPUTS if (folder / name).exists()]
-    if any(data.exists() and data.samefile(folder / name) for name in there):
-        raise CommandError(f"an output in {shown} would overwrite the data; choose another folder")
-    if there and not force:
-        raise CommandError(
-            f"{shown} already has {', '.join(there)}; choose another folder, or give --force"
-        )
-    parent = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise CommandError(f"the folder {printable(parent)} cannot be written to")
 
 
 def _rehearse(job: Job, folder: Path) -> None:
@@ -242,7 +242,7 @@ def _rehearse(job: Job, folder: Path) -> None:
         selection=None if job.search is None else job.search.chosen,
     )
     with tempfile.TemporaryDirectory(prefix=".cloakgp-rehearsal-", dir=folder) as scratch:
-        with _explained():
+        with explained():
             dry.save(Path(scratch) / RELEASE)
         _write_rest(dry, Path(scratch))
     replace(dry, noisy=replace(zeros, private=True), later=()).statement()
@@ -287,18 +287,33 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _explained(ours_only: bool = False) -> Iterator[None]:
-    """Pass faults of the model or the budget on as what they are: the user's to mend.
+def _new_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, and remove it again after an error if nothing came to lie in it."""
+    whole = folder.absolute()
+    made = [path for path in (whole, *whole.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for path in made:
+                path.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def explained(ours_only: bool = False) -> Iterator[None]:
+    """Pass errors of the model or the budget on as what they are: the user's to fix.
 
     With ``ours_only``, messages of other libraries are not passed on: they may quote a value.
     """
     try:
         yield
-    except BudgetExceeded:
+    except CommandError:
         raise
     except ValueError as error:
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         ours = str(frames[-1].f_globals.get("__name__")).startswith("cloakgp.")
         if ours_only and not ours:
             raise
-        raise CommandError(str(error)) from None
+        raise CommandError(in_options(str(error))) from None

@@ -1,20 +1,20 @@
 """Tables on disk: reads the columns that were asked for, and writes files whole or not at all.
 
 The private column is opened only when ``outputs`` names it.  Inputs and groups are public, so their
-faults are described by column and count; of the private column no error says more than its name.
+errors are described by column and count; of the private column no error says more than its name and
+how its numbers are written.
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import itertools
-import math
 import os
-import re
 import secrets
-from collections.abc import Iterator, Sequence
+import unicodedata
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +22,42 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from cloakgp.columns import NumberColumn
+from cloakgp.csv_table import CsvTable
+from cloakgp.messages import CommandError, listed, printable
+from cloakgp.numerals import MISSING, plain_numeral
+from cloakgp.parquet_table import ParquetTable
 
-#: Text that stands for a missing value, in lower case.
-MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none"})
+Array = NDArray[np.float64]
+Table = CsvTable | ParquetTable
+
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
 PARQUET_ENDINGS = (".parquet", ".pq")
-#: A header longer than this is no header.
-LONGEST_HEADER = 1 << 20
-#: Points of a grid, at most.
-MOST_POINTS = 1_000_000
-#: Column names listed in an error, at most.
-MOST_NAMES = 30
 
-
-class CommandError(ValueError):
-    """A fault that the user can mend, said in one paragraph without any private value."""
+#: Ways of writing numbers that are not read: what a column has, and what to do about it.
+_FORMATS = {
+    "decimal": (
+        "decimal commas",
+        "give --decimal , to read them, or write points instead",
+    ),
+    "either": (
+        "commas inside its numbers",
+        "give --decimal , if they are decimal commas; take them out if they separate thousands",
+    ),
+    "thousands": ("thousands separators", "take them out: write 1234.5"),
+    "signs": ("currency or percent signs", "take them out: write 12.5"),
+    "digits": ("underscores, or digits other than 0 to 9", "write plain digits"),
+}
+#: The same where --decimal , was given.
+_FORMATS_WITH_COMMAS = _FORMATS | {
+    "decimal": ("decimal points", "leave out --decimal , or write commas instead"),
+    "either": (
+        "points inside its numbers",
+        "leave out --decimal , if they are decimal points; take them out if they separate "
+        "thousands",
+    ),
+    "thousands": ("thousands separators", "take them out: write 1234,5"),
+}
 
 
 @dataclass(frozen=True)
@@ -50,15 +70,6 @@ class Columns:
     outputs: pd.DataFrame | None = None
 
 
-@dataclass(frozen=True)
-class _Numbers:
-    """A column as floats (NaN where there is none), and how many cells were not numbers."""
-
-    values: Array
-    missing: int
-    wrong: int
-
-
 def read_columns(
     path: Path,
     inputs: Sequence[str],
@@ -67,38 +78,36 @@ def read_columns(
     present: Sequence[str] = (),
     exposure: str | None = None,
     labels: Sequence[str] = (),
+    decimal: str = ".",
+    mentioned: Sequence[str] = (),
 ) -> Columns:
     """Read columns of a CSV or Parquet file.
 
-    ``outputs`` are private and opened only when given, as numbers or, with ``labels``, as texts:
+    ``outputs`` are private and opened only when given, as numbers or, with ``labels``, as strings:
     then those named there are labels even if they look like a missing value, such as "none".
-    ``present`` are names that the header must have although their columns stay closed.
+    ``present`` are names that the header must have although their columns stay closed, and
+    ``mentioned`` those that it may have.  ``decimal`` is the decimal sign of a text table.
     """
     named = [name for name in (groups, exposure) if name is not None]
     public = [*dict.fromkeys([*inputs, *named])]
-    read = _Parquet if path.suffix.lower() in PARQUET_ENDINGS else _Csv
-    table = read(_regular(path))
-    _check_names(path, table.names, [*public, *outputs, *present])
+    if both := [name for name in outputs if name in public]:
+        raise CommandError(f"column {both[0]!r} is named as private and as public")
+    table = _open(path, decimal)
+    _check_names(path, table, [*public, *outputs, *present], mentioned)
     table.load([*public, *outputs])
-    frame = pd.DataFrame({name: _public(path, name, table.numbers(name)) for name in inputs})
-    owners = None if groups is None else _labels(path, groups, table.text(groups))
-    watched = None if exposure is None else _public(path, exposure, table.numbers(exposure))
+    reader = _PublicColumns(path, table, decimal)
+    frame = pd.DataFrame({name: reader.numbers(name) for name in inputs})
+    owners = None if groups is None else reader.owners(groups)
+    watched = None if exposure is None else reader.numbers(exposure)
     if not outputs:
         return Columns(frame, owners, watched)
     if labels:
         private: dict[str, Any] = {
-            name: _private_labels(name, table.text(name, labels)) for name in outputs
+            name: _private_labels(name, table.strings(name, labels)) for name in outputs
         }
     else:
-        private = {name: _private(name, table.numbers(name)) for name in outputs}
+        private = {name: _private(name, table.numbers(name), decimal) for name in outputs}
     return Columns(frame, owners, watched, pd.DataFrame(private))
-
-
-def read_points(spec: str, names: Sequence[str]) -> pd.DataFrame:
-    """Return the points of a grid (``age=0:90:10,weight=20:60:5``) or of a file."""
-    if "=" in spec and not Path(spec).exists():
-        return _grid(spec, names)
-    return read_columns(Path(spec), names).inputs
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -122,160 +131,39 @@ def to_csv(frame: pd.DataFrame) -> bytes:
     return text.encode()
 
 
-def printable(text: object) -> str:
-    """Return text that cannot control a terminal: what is not printable is spelled out."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+def owner_key(label: str, decimal: str = ".") -> str:
+    """Return what two spellings of one owner have in common.
 
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list to read."""
-    shown = ", ".join(printable(name) for name in names[:MOST_NAMES])
-    return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
-
-
-def as_number(value: Any) -> float | None:
-    """Return a number from text or from a parsed file, or None."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
+    "7", "07" and "7.0" are one owner, and so are "Zoë" and "zoe\u0308".  To take two people for one
+    adds noise; to take one person for two would promise more than is kept.
+    """
+    usual = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
+    seen = "".join(c for c in usual if unicodedata.category(c) not in ("Cf", "Cc"))
+    words = " ".join(seen.split())
+    plain = plain_numeral(words, decimal)
+    if plain is None:
+        return words
     try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return None if math.isnan(number) else number
+        sign, digits, exponent = Decimal(plain).as_tuple()
+    except InvalidOperation:  # an exponent of more digits than there are
+        return words
+    # Exactly: as floats, long numbers of different people would meet.
+    text = "".join(map(str, digits)).lstrip("0")
+    short = text.rstrip("0")
+    return f"{'-' * sign}{short}e{int(exponent) + len(text) - len(short)}" if short else "0"
 
 
-class _Csv:
-    """A text table.  Lines are cut into fields; only the fields asked for are kept."""
-
-    def __init__(self, path: Path) -> None:
-        if path.suffix.lower() not in TEXT_ENDINGS:
-            known = ", ".join((*TEXT_ENDINGS, *PARQUET_ENDINGS))
-            raise CommandError(
-                f"{printable(path)}: the name does not end in one of {known}, so it is not clear "
-                "how to read it; convert or rename it"
-            )
-        self.path = path
-        self.separator = _separator(path)
-        self.names = [name.strip() for name in next(self._lines(), [])]
-        self.cells: dict[str, list[str]] = {}
-
-    def load(self, names: Sequence[str]) -> None:
-        """Keep the cells of these columns."""
-        places = [self.names.index(name) for name in names]
-        columns: list[list[str]] = [[] for _ in names]
-        width, lines = len(self.names), self._lines()
-        next(lines)
-        for line in lines:
-            # A line that is too long or too short would put values into the wrong columns, and
-            # could take a private one for a public one.
-            if len(line) != width:
-                raise CommandError(
-                    f"{printable(self.path)}: there are lines with more or fewer fields than the "
-                    f"{width} of the header; look for stray separators, quotes and decimal commas"
-                )
-            for column, place in zip(columns, places, strict=True):
-                column.append(line[place].strip())
-        if columns and not columns[0]:
-            raise CommandError(f"{printable(self.path)} has a header but no rows")
-        self.cells = dict(zip(names, columns, strict=True))
-
-    def numbers(self, name: str) -> _Numbers:
-        """Return a column as floats."""
-        values = np.full(len(self.cells[name]), math.nan)
-        missing = wrong = 0
-        for row, cell in enumerate(self.cells[name]):
-            number = _number(cell)
-            if cell.lower() in MISSING:
-                missing += 1
-            elif number is None:
-                wrong += 1
-            else:
-                values[row] = number
-        return _Numbers(values, missing, wrong)
-
-    def text(self, name: str, known: Sequence[str] = ()) -> list[str | None]:
-        """Return a column as labels; those that are ``known`` are not missing."""
-        missing = MISSING - {label.lower() for label in known}
-        return [None if cell.lower() in missing else cell for cell in self.cells[name]]
-
-    def _lines(self) -> Iterator[list[str]]:
-        failed = False
-        # Bytes that are no UTF-8 may stand in a column that nobody asked for.
-        with open(self.path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
-            try:
-                lines = csv.reader(file, delimiter=self.separator, strict=True)
-                yield from (line for line in lines if line)
-            except csv.Error:
-                failed = True
-        if failed:  # outside of the handler: the parser's message may quote the line
-            raise CommandError(
-                f"{printable(self.path)} cannot be read as a text table: a quote is never closed, "
-                "or a field is far too long"
-            )
-
-
-class _Parquet:
-    """A Parquet file.  Only the column chunks asked for are read."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise CommandError(
-                f"reading {printable(path)} needs pyarrow: pip install 'cloakgp[parquet]'"
-            ) from None
-        self.path, self.arrow = path, pyarrow
-        with open(path, "rb") as file:
-            magic = file.read(4)
-        self.file: Any = None
-        with contextlib.suppress(pyarrow.ArrowException, OSError):
-            # No read-ahead: it would fetch bytes of the columns in between.
-            self.file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
-        if self.file is None:
-            hint = "it is damaged" if magic == b"PAR1" else "if it is text, name it .csv"
-            raise CommandError(f"{printable(path)} is not a Parquet file that can be read; {hint}")
-        self.names: list[str] = list(self.file.schema_arrow.names)
-
-    def load(self, names: Sequence[str]) -> None:
-        """Read these columns."""
-        for name in names:
-            # Parquet addresses columns by dotted paths: "a" would open "a.b" as well.
-            inside = [other for other in self.names if other.startswith(f"{name}.")]
-            if inside:
-                raise CommandError(
-                    f"{printable(self.path)}: asking for column {printable(name)!r} would open "
-                    f"{listed(inside)} too; rename one of them"
-                )
-        self.table: Any = None
-        with contextlib.suppress(self.arrow.ArrowException, OSError):
-            self.table = self.file.read(columns=list(names))
-        if self.table is None:
-            raise CommandError(f"{printable(self.path)}: its columns cannot be read; it is damaged")
-        if self.table.num_rows == 0:
-            raise CommandError(f"{printable(self.path)} has columns but no rows")
-
-    def numbers(self, name: str) -> _Numbers:
-        """Return a column as floats."""
-        column, types = self.table[name], self.arrow.types
-        rows = self.table.num_rows
-        kinds = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
-        values: Array | None = None
-        if any(is_kind(column.type) for is_kind in kinds):
-            with contextlib.suppress(self.arrow.ArrowException):
-                floats = column.cast(self.arrow.float64(), safe=False)
-                values = np.array(floats.to_numpy(), dtype=np.float64)
-        if values is None:
-            return _Numbers(np.full(rows, math.nan), 0, rows)
-        wrong = int(np.isinf(values).sum())
-        return _Numbers(values, int(np.isnan(values).sum()), wrong)
-
-    def text(self, name: str, known: Sequence[str] = ()) -> list[str | None]:
-        """Return a column as labels."""
-        labels: list[str | None] = [None] * self.table.num_rows
-        with contextlib.suppress(self.arrow.ArrowException):
-            labels = self.table[name].cast(self.arrow.string()).to_pylist()
-        return labels
+def _open(path: Path, decimal: str) -> Table:
+    regular, ending = _regular(path), path.suffix.lower()
+    if ending in PARQUET_ENDINGS:
+        return ParquetTable(regular)
+    if ending in TEXT_ENDINGS:
+        return CsvTable(regular, decimal)
+    known = ", ".join((*TEXT_ENDINGS, *PARQUET_ENDINGS))
+    raise CommandError(
+        f"{printable(path)}: the name does not end in one of {known}, so it is not clear how to "
+        "read it; convert or rename it"
+    )
 
 
 def _regular(path: Path) -> Path:
@@ -290,29 +178,14 @@ def _regular(path: Path) -> Path:
     return path
 
 
-def _separator(path: Path) -> str:
-    """Return what separates the names of the header: comma, semicolon or tab."""
-    with open(path, "rb") as file:
-        raw = file.readline(LONGEST_HEADER)
-    try:
-        header = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        header = "\0"
-    if len(raw) == LONGEST_HEADER or any(ord(c) < 32 and c not in "\t\r\n" for c in header):
-        hint = "it looks like Parquet: name it .parquet" if raw[:4] == b"PAR1" else "is it CSV?"
-        raise CommandError(f"{printable(path)} does not start with a header in UTF-8 text; {hint}")
-    bare = re.sub(r'"[^"]*"', "", header)
-    return max(",;\t", key=bare.count)
-
-
-def _check_names(path: Path, names: list[str], wanted: Sequence[str]) -> None:
-    absent = [name for name in dict.fromkeys(wanted) if name not in names]
+def _check_names(path: Path, table: Table, wanted: Sequence[str], mentioned: Sequence[str]) -> None:
+    absent = [name for name in dict.fromkeys(wanted) if name not in table.names]
     if absent:
         raise CommandError(
-            f"{printable(path)} has no column {' or '.join(repr(printable(n)) for n in absent)}; "
-            f"it has: {listed(names)}"
+            f"{printable(path)} has no column {' or '.join(repr(printable(n)) for n in absent)}"
+            f"{table.hint([*wanted, *mentioned])}"
         )
-    twice = [name for name in dict.fromkeys(wanted) if names.count(name) > 1]
+    twice = [name for name in dict.fromkeys(wanted) if table.names.count(name) > 1]
     if twice:
         raise CommandError(
             f"{printable(path)} has more than one column named {listed(twice)}, so it is not clear "
@@ -320,42 +193,80 @@ def _check_names(path: Path, names: list[str], wanted: Sequence[str]) -> None:
         )
 
 
-def _number(cell: str) -> float | None:
-    """Return a finite number, or None; the message of a failed conversion would quote the cell."""
-    try:
-        number = math.nan if "_" in cell else float(cell)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+@dataclass(frozen=True)
+class _PublicColumns:
+    """Reads columns whose values may be shown."""
+
+    path: Path
+    table: Table
+    decimal: str
+
+    def numbers(self, name: str) -> Array:
+        column, where = self.table.numbers(name), f"{printable(self.path)}: input column "
+        where += repr(printable(name))
+        rows = len(column.values)
+        if column.missing:
+            raise CommandError(
+                f"{where} is missing in {column.missing} of {rows} rows; inputs are public, so "
+                "fill them in or drop those rows first"
+            )
+        if problem := _format_problem(column, self.decimal, self.table.example(name)):
+            raise CommandError(f"{where} {problem}")
+        if column.wrong:
+            raise CommandError(
+                f"{where} is not a finite number in {column.wrong} of {rows} rows; encode text "
+                "and categories as numbers first"
+            )
+        return column.values
+
+    def owners(self, name: str) -> NDArray[Any]:
+        labels, where = self.table.strings(name), f"{printable(self.path)}: groups column "
+        where += repr(printable(name))
+        spellings: dict[str, str] = {}
+        keys, merged = [], []
+        for label in labels:
+            key = "" if label is None else owner_key(label, self.decimal)
+            if label is not None and spellings.setdefault(key, label) != label:
+                merged.append((spellings[key], label))
+            keys.append(key)
+        if missing := sum(key in MISSING for key in keys):
+            raise CommandError(
+                f"{where} is missing in {missing} of {len(keys)} rows; every row needs an owner"
+            )
+        if any("\ud800" <= c <= "\udfff" for key in spellings for c in key):
+            raise CommandError(
+                f"{where} has names that are not in UTF-8, so that one owner could count as two; "
+                "save the file as UTF-8"
+            )
+        if merged:
+            first, second = (printable(spelling) for spelling in merged[0])
+            warnings.warn(
+                f"{where} spells owners in several ways, such as {first!r} and {second!r}: they "
+                f"are taken for one, which leaves {len(spellings)} owners",
+                stacklevel=2,
+            )
+        return np.array(keys, dtype=object).astype(str)
 
 
-def _public(path: Path, name: str, column: _Numbers) -> Array:
-    rows = len(column.values)
-    if column.missing:
-        raise CommandError(
-            f"{printable(path)}: input column {printable(name)!r} is missing in {column.missing} "
-            f"of {rows} rows; inputs are public, so fill them in or drop those rows first"
+def _format_problem(column: NumberColumn, decimal: str, example: str = "") -> str:
+    """Say in which way a column is written that is not read, if that is what is wrong with it."""
+    if column.format == "dates":
+        return (
+            "is a column of dates; dates are not numbers: turn it into a number of days since a "
+            "public date, such as the first day of the study"
         )
-    if column.wrong:
-        raise CommandError(
-            f"{printable(path)}: input column {printable(name)!r} is not a finite number in "
-            f"{column.wrong} of {rows} rows; encode text and categories as numbers first"
-        )
-    return column.values
+    formats = _FORMATS if decimal == "." else _FORMATS_WITH_COMMAS
+    if column.format not in formats:
+        return ""
+    has, remedy = formats[column.format]
+    shown = f" (for instance {printable(example)!r})" if example else ""
+    return f"has {has}{shown}: {remedy}"
 
 
-def _labels(path: Path, name: str, column: list[str | None]) -> NDArray[Any]:
-    missing = sum(label is None for label in column)
-    if missing:
-        raise CommandError(
-            f"{printable(path)}: groups column {printable(name)!r} is missing in {missing} of "
-            f"{len(column)} rows; every row needs an owner"
-        )
-    return np.array(column, dtype=object).astype(str)
-
-
-def _private(name: str, column: _Numbers) -> Array:
+def _private(name: str, column: NumberColumn, decimal: str) -> Array:
     """Return private values, or say that something is wrong: not where, how often or with what."""
+    if not column.missing and (problem := _format_problem(column, decimal)):
+        raise CommandError(f"the private column {printable(name)!r} {problem}")
     if column.missing or column.wrong:
         raise CommandError(
             f"the private column {printable(name)!r} has values that are missing or not finite "
@@ -376,36 +287,3 @@ def _private_labels(name: str, column: list[str | None]) -> NDArray[Any]:
             "and run this again"
         )
     return np.array(column, dtype=object)
-
-
-def _grid(spec: str, names: Sequence[str]) -> pd.DataFrame:
-    axes: dict[str, Array] = {}
-    for part in spec.split(","):
-        name, _, text = (piece.strip() for piece in part.partition("="))
-        axis = _axis([as_number(piece) for piece in text.split(":")])
-        if axis is None or name in axes:
-            raise CommandError(
-                f"--at {printable(part)!r} is neither a file that exists nor a grid such as "
-                f"age=0:90:10 (name=lo:hi:count, lo <= hi, a count of 1 to {MOST_POINTS}, each "
-                "input once) nor a single value such as age=30"
-            )
-        axes[name] = axis
-    if set(axes) != set(names):
-        raise CommandError(
-            f"--at gives {listed(list(axes))}, but the inputs are {listed(names)}; give each once"
-        )
-    if math.prod(len(axis) for axis in axes.values()) > MOST_POINTS:
-        raise CommandError(f"--at makes more than {MOST_POINTS} points; use smaller counts")
-    return pd.DataFrame(list(itertools.product(*(axes[n] for n in names))), columns=list(names))
-
-
-def _axis(numbers: list[float | None]) -> Array | None:
-    """Return the places of lo:hi:count, or of a single value; None if it is neither."""
-    given = [number for number in numbers if number is not None and math.isfinite(number)]
-    if len(given) == len(numbers) == 1:
-        return np.array(given)
-    if len(given) != len(numbers) or len(given) != 3:
-        return None
-    lo, hi, count = given
-    sound = lo <= hi and count in range(1, MOST_POINTS + 1)
-    return np.linspace(lo, hi, int(count)) if sound else None

@@ -29,13 +29,15 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from cloakgp.archive import ReleaseFileError
+from cloakgp.kernel_grammar import kernel_string
+from cloakgp.messages import CommandError, listed, printable
 from cloakgp.options import Settings
 from cloakgp.plan import EPSILONS, Plan
 from cloakgp.publish import OUTPUTS, Progress
 from cloakgp.release import Release, VerificationReport
 from cloakgp.search import SearchPlan
 from cloakgp.statement import best_guess, certificate, names_of, people_in
-from cloakgp.tables import CommandError, listed, printable
+from cloakgp.wording import in_options
 
 #: Rows of a table that only gives an impression.
 FEW = 7
@@ -53,6 +55,9 @@ class Commands(TyperGroup):
                 stream.reconfigure(errors="replace")  # type: ignore[union-attr]
         try:
             code = super().main(*args, **(extra | {"standalone_mode": False}))
+        except (KeyboardInterrupt, typer.Abort):  # before a command had begun, or after its end
+            complain("interrupted.")
+            code = 130
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
@@ -78,12 +83,10 @@ class Commands(TyperGroup):
             text = str(error)
         except MemoryError:
             text = "there is not enough memory; use inducing inputs, such as --inducing 50"
-        except OSError as error:
-            text = _os_fault(error)
         except Exception as error:
-            if hasattr(error, "format_message"):  # a fault of usage, which main explains
+            if hasattr(error, "format_message"):  # an error of usage, which main explains
                 raise
-            text = _unexpected(error, ctx.obj or Progress())
+            text = _of_others(error, ctx.obj or Progress())
         fate = (ctx.obj or Progress()).fate()
         complain(f"{text}\n{fate}" if fate else text)
         raise typer.Exit(code)
@@ -118,8 +121,11 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     )
 
 
-def _os_fault(error: OSError) -> str:
-    reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+def _of_others(error: Exception, progress: Progress) -> str:
+    """Explain an error of the system; of any other, only name the kind."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return _unexpected(error, progress)
+    reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror
     where = f" ({printable(error.filename)})" if error.filename else ""
     return f"{reason}{where}"
 
@@ -174,6 +180,7 @@ def plan_report(
     report["people"] = people_in(plan.blueprint)
     report["rows"] = len(plan.blueprint.model.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
+    report["kernel"] = _kernel(plan.blueprint.model.kernel)
     report["best_guess"] = best_guess(plan.blueprint.sigma)
     report["points"] = plan.to_frame().to_dict("records")
     if compare:
@@ -189,7 +196,7 @@ def plan_report(
         try:
             report["required"]["epsilon"] = plan.required_epsilon(required_std)
         except ValueError as error:
-            report["required"]["reason"] = str(error)
+            report["required"]["reason"] = in_options(str(error))
     return report
 
 
@@ -197,13 +204,15 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     """Say what would be released, and the noise at a few points."""
     _say(console, plan.summary())
     b = plan.blueprint
+    _say(console, f"Kernel: {_kernel(b.model.kernel)}")
     if b.groups is not None:
         _say(console, f"The {len(b.model.X)} rows belong to {people_in(b)} people.")
     if b.delta * people_in(b) > 1.0:
         _say(console, "delta is above one over the number of people, which is far too much.")
     _say(
         console,
-        "Who has narrowed one person down to two equally likely values would guess right at most "
+        "An attacker who has narrowed one person down to two equally likely values would guess "
+        "right at most "
         f"{math.ceil(1000.0 * best_guess(b.sigma)) / 10.0:g} % of the time; a coin gives 50 %.",
     )
     frame = plan.to_frame()
@@ -275,7 +284,10 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
 def show_search(console: Console, plan: SearchPlan) -> None:
     """Say how well a private search would choose, and show its candidates."""
     _say(console, plan.summary())
-    _show_table(console, plan.to_frame(), "Candidates (one person moves a loss by 'sensitivity')")
+    frame = plan.to_frame()
+    if "kernel" in frame:
+        frame["kernel"] = [_kernel(params["kernel"]) for params in plan.candidates]
+    _show_table(console, frame, "Candidates (one person moves a loss by 'sensitivity')")
 
 
 def show_verification(console: Console, release: Release, report: VerificationReport) -> None:
@@ -300,6 +312,14 @@ def show_verification(console: Console, release: Release, report: VerificationRe
         failed = ", ".join(check.name for check in report.checks if not check.passed)
         text = f"The guarantee does NOT hold ({failed}). Do not rely on this release."
     _say(console, text)
+
+
+def _kernel(kernel: Any) -> str:
+    """Return a kernel as ``--kernel`` takes it."""
+    try:
+        return kernel_string(kernel)
+    except ValueError:
+        return str(kernel)
 
 
 def heading(console: Console, title: str, command: str) -> None:
