@@ -24,12 +24,15 @@ from sklearn.gaussian_process.kernels import RBF, Kernel
 from typer.testing import CliRunner
 
 import cloakgp
-from cloakgp import Ledger, PrivateGPRegressor, Release, publish, tables, terminal
+from cloakgp import Ledger, PrivateGPRegressor, Release, csv_table, publish, terminal
 from cloakgp.cli import app
 from cloakgp.datasets import make_heights
-from cloakgp.options import Settings, parse_kernel
+from cloakgp.kernel_grammar import parse_kernel
+from cloakgp.messages import CommandError
+from cloakgp.options import Settings
+from cloakgp.points import read_points
 from cloakgp.privacy import Spend, sketch
-from cloakgp.tables import CommandError, read_columns, read_points, to_csv, write_file
+from cloakgp.tables import read_columns, to_csv, write_file
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SECRET = "SECRET4711"
@@ -49,7 +52,7 @@ def run(*words):
 def start(*words, stdin=subprocess.DEVNULL, **options):
     """Start the command line in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "cloakgp.cli", *map(str, words)],
+        [sys.executable, "-m", "cloakgp", *map(str, words)],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -129,9 +132,11 @@ def test_a_plan_reads_no_byte_of_a_private_parquet_column(tmp_path):
 
 def test_only_the_columns_asked_for_become_numbers(data, monkeypatch):
     opened = []
-    numbers = tables._Csv.numbers
+    numbers = csv_table.CsvTable.numbers
     monkeypatch.setattr(
-        tables._Csv, "numbers", lambda table, name: opened.append(name) or numbers(table, name)
+        csv_table.CsvTable,
+        "numbers",
+        lambda table, name: opened.append(name) or numbers(table, name),
     )
     assert run("plan", data, *PLAN, "--output", "height", "--no-compare").exit_code == 0
     assert opened == ["age"]
@@ -257,11 +262,11 @@ def test_what_is_not_private_is_never_written(data, tmp_path, monkeypatch):
     monkeypatch.setattr(
         publish.Job,
         "draw",
-        lambda job: (lambda r: replace(r, noisy=replace(r.noisy, private=False)))(draw(job)),
+        lambda job, _: (lambda r: replace(r, noisy=replace(r.noisy, private=False)))(draw(job)),
     )
     out = tmp_path / "out"
     fails(run("release", data, *SPEND, "--out", out), "not be private", "no privacy budget")
-    assert list(out.iterdir()) == []
+    assert not out.exists()
 
 
 def test_outputs_are_not_overwritten_without_force(data, tmp_path):
@@ -296,7 +301,7 @@ def test_an_old_picture_does_not_stay_beside_a_new_release(tmp_path):
 def test_a_folder_that_cannot_be_written_is_found_before_the_private_column_is_opened(
     data, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(publish.Job, "draw", lambda job: pytest.fail("private column opened"))
+    monkeypatch.setattr(publish.Job, "draw", lambda *_: pytest.fail("private column opened"))
     (tmp_path / "file").write_text("")
     fails(run("release", data, *SPEND, "--out", tmp_path / "file"), "is a file")
     monkeypatch.setattr(os, "access", lambda path, mode, **_: not mode & os.W_OK)
@@ -313,10 +318,10 @@ def test_whatever_fails_in_writing_fails_in_the_rehearsal_unspent(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(publish, victim, fail)
-    monkeypatch.setattr(publish.Job, "draw", lambda job: pytest.fail("private column opened"))
+    monkeypatch.setattr(publish.Job, "draw", lambda *_: pytest.fail("private column opened"))
     out = tmp_path / "out"
     fails(run("release", data, *SPEND, "--out", out), "disk is full", "no privacy budget")
-    assert list(out.iterdir()) == []
+    assert not out.exists()
 
 
 def test_a_disk_that_fills_up_after_the_release_loses_nothing(data, tmp_path, monkeypatch):
@@ -395,7 +400,7 @@ def test_a_column_cannot_be_private_and_public(data, tmp_path):
 # -------------------------------------------------------------------- private values stay private
 
 
-@pytest.mark.parametrize("value", [SECRET, "", "inf", "12_34"])
+@pytest.mark.parametrize("value", [SECRET, "", "inf", "12,34 or so"])
 @pytest.mark.parametrize("debug", [(), ("--debug",)])
 def test_bad_private_values_are_refused_without_a_row_a_count_or_a_value(tmp_path, value, debug):
     frame = people().astype({"height": object})
@@ -408,7 +413,7 @@ def test_bad_private_values_are_refused_without_a_row_a_count_or_a_value(tmp_pat
     )
     assert SECRET not in text
     assert not re.search(r"\b(1|17|18|19|40)\b", text), "a row or a count"
-    assert list(out.iterdir()) == []
+    assert not out.exists()
 
 
 def test_bad_private_values_in_parquet_are_refused_likewise(tmp_path):
@@ -424,7 +429,7 @@ def test_bad_private_values_in_parquet_are_refused_likewise(tmp_path):
 def test_no_message_of_another_library_is_shown_while_private_values_are_open(
     data, tmp_path, monkeypatch, debug
 ):
-    def blurt(job):
+    def blurt(job, ledger):
         try:
             float(SECRET)
         except ValueError as error:
@@ -482,7 +487,7 @@ def test_an_unexpected_error_is_named_and_explained_in_debug_only(data, monkeypa
         ("a.csv", b"age,height\n1,2\n3,4,5\n", "more or fewer fields"),
         ("a.csv", b'age,height\n1,"2\n', "quote is never closed"),
         ("a.csv", b"age,age\n1,2\n", "more than one column"),
-        ("a.csv", b"old,height,x\n1,2,3\n", "it has: old, height, x"),
+        ("a.csv", b"Age,height,x\n1,2,3\n", "it has: Age, height, x"),
         ("a.csv", b"age,height\nNA,2\n5,1\n", "missing in 1 of 2 rows"),
         ("a.csv", b"age,height\nyoung,2\n5,1\n", "not a finite number in 1 of 2 rows"),
         ("a.csv", b"age,height\ninf,2\n", "not a finite number"),
@@ -530,7 +535,7 @@ def test_the_separator_is_found_in_the_header(tmp_path, separator):
 
 def test_names_cannot_control_the_terminal_or_the_markup(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("[red]a[/red],\x9b31mb\n1,2\n", encoding="utf-8")
+    path.write_text("[red]a[/red],\x9bmb,Age\n1,2,3\n", encoding="utf-8")
     text = fails(run("plan", path, *PLAN), "[red]a[/red]")
     assert "\x9b" not in text
 
@@ -942,7 +947,7 @@ def test_bad_labels_and_counts_are_refused_unspent_and_unnamed(case, cases, tmp_
     text = fails(run(*words), "no privacy budget")
     assert "4711" not in text
     assert not re.search(r"\b(17|18|19|40)\b", text), "a row or a count"
-    assert list(out.iterdir()) == []
+    assert not out.exists()
 
 
 def test_labels_that_look_missing_are_labels_if_they_are_named(cases, tmp_path):
@@ -1152,7 +1157,7 @@ def test_planning_a_selection_opens_no_private_column_and_spends_nothing(tmp_pat
     result = run("select", path, *PLAN, *TRY, *account(book), "--plan-only")
     assert result.exit_code == 0, result.output
     assert SECRET not in result.output
-    for part in ("Chance of choosing the best", "sensitivity", "RBF(length_scale=40)", "blind"):
+    for part in ("Chance of choosing the best", "sensitivity", "900*RBF(40)", "blind"):
         assert part in result.stdout
     assert book.verify() == before
     assert sorted(tmp_path.iterdir()) == there
@@ -1302,11 +1307,11 @@ def test_past_the_cap_the_refusal_says_plainly_that_nothing_was_spent(
     assert text.endswith("Nothing was published, so no privacy budget was spent.")
     assert "wasted" not in text
     assert book.verify() == before
-    assert not list((tmp_path / "out").iterdir())
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("command", ["release", "select"])
-def test_an_error_after_the_commit_says_that_the_spend_may_be_wasted(
+def test_an_error_after_the_commit_says_that_the_spend_is_wasted(
     command, data, tmp_path, book, monkeypatch
 ):
     def broken(*_, **__):
@@ -1315,10 +1320,11 @@ def test_an_error_after_the_commit_says_that_the_spend_may_be_wasted(
     monkeypatch.setattr(sketch, "_add_discrete_gaussian", broken)
     words = SPEND if command == "release" else SELECT
     result = run(command, data, *words, *account(book), "--out", tmp_path / "out")
-    text = fails(result, "Nothing was published", "it is wasted", "cloakgp budget history")
+    text = fails(result, "WAS spent", "it is wasted", "cloakgp budget history")
     assert SECRET not in text
+    assert "no privacy budget" not in text
     assert book.spent("people") > 1.9
-    assert not list((tmp_path / "out").iterdir())
+    assert not (tmp_path / "out").exists()
 
 
 def test_faults_of_the_account_are_explained_before_anything_is_spent(data, tmp_path, book):

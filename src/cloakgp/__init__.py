@@ -6,12 +6,14 @@ to [0, 1], with every column of T of length at most 1.  So σ depends on (ε, δ
 rest, from choosing T to any number of predictions, is public maths that cannot hurt privacy.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from cloakgp._version import __version__
 
+TYPE_CHECKING = (
+    False  # type checkers take it for True; ``typing`` itself is not worth its time here
+)
 if TYPE_CHECKING:
+    from typing import Any
+
     from cloakgp import design, kernels, privacy
     from cloakgp.classification import PrivateGPClassifier
     from cloakgp.counts import PrivateGPCountRegressor
@@ -54,7 +56,9 @@ _HOMES = {
 _MODULES = ("datasets", "design", "gp", "kernels", "plan", "privacy", "release")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name not in _HOMES:

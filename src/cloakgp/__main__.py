@@ -4,17 +4,14 @@ Loading the numerical libraries takes seconds.  An interrupt meanwhile ends the 
 an exception it could surface in the middle of any library, which may catch or print it.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
-from types import FrameType
 
 INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _leave(*_: object) -> None:
     os.write(2, b"error: interrupted.\n")
     os._exit(INTERRUPTED)
 
