@@ -1,6 +1,5 @@
 """The command line: what it reads, what it spends, what it says, and how it ends."""
 
-import contextlib
 import csv
 import errno
 import io
@@ -9,7 +8,6 @@ import math
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -18,14 +16,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.gaussian_process.kernels import RBF, Kernel
-from typer.testing import CliRunner
+from command_line import OUTPUTS, PLAN, SECRET, SPEND, fails, people, run, start
+from sklearn.gaussian_process.kernels import RBF
 
 import cloakgp
 from cloakgp import Ledger, PrivateGPRegressor, Release, csv_table, publish, terminal
-from cloakgp.cli import app
 from cloakgp.datasets import make_heights
 from cloakgp.kernel_grammar import parse_kernel
 from cloakgp.messages import CommandError
@@ -35,36 +30,6 @@ from cloakgp.privacy import Spend, sketch
 from cloakgp.tables import read_columns, to_csv, write_file
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-SECRET = "SECRET4711"
-PLAN = ("--inputs", "age", "--bounds", "40,200", "--kernel", "900*RBF(20)")
-SPEND = (*PLAN, "--output", "height", "--yes", "--epsilon", "2")
-OUTPUTS = {"release.cloakgp", "predictions.csv", "plot.png", "statement.md"}
-
-
-def run(*words):
-    try:
-        runner = CliRunner(mix_stderr=False)
-    except TypeError:  # newer ones never mix them
-        runner = CliRunner()
-    return runner.invoke(app, [str(word) for word in words])
-
-
-def start(*words, stdin=subprocess.DEVNULL, **options):
-    """Start the command line in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "cloakgp", *map(str, words)],
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        **options,
-    )
-
-
-def people(count=40):
-    age = np.arange(count) * 2 % 71
-    return pd.DataFrame({"age": age, "height": 100.0 + age / 2, "weight": 20.0 + age / 3})
 
 
 @pytest.fixture
@@ -84,17 +49,6 @@ def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("saved") / "release.cloakgp"
     model.release_.save(path)
     return path
-
-
-def fails(result, *parts, code=2):
-    """Check that a command failed in one paragraph on stderr, and return that."""
-    assert result.exit_code == code, result.output
-    text = " ".join(result.stderr.split())
-    assert text.startswith("error: ")
-    assert "Traceback" not in result.output
-    for part in parts:
-        assert part in text, text
-    return text
 
 
 # -------------------------------------------------------------------------------------------- plan
@@ -651,74 +605,6 @@ def test_the_shipped_example_is_the_made_up_data_and_its_settings_work():
     assert shipped == to_csv(make_heights(n=400, random_state=0))
     words = ("--config", EXAMPLES / "release.toml", "--json", "--no-compare")
     assert json.loads(run("plan", EXAMPLES / "heights.csv", *words).stdout)["people"] == 400
-
-
-# ----------------------------------------------------------------------------------------- kernels
-
-
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("900*RBF(25)", 900 * RBF(25)),
-        ("RBF(length_scale=3)", RBF(3)),
-        (" ( 2 * 3 * RBF( 1e0 ) ) ", 6 * RBF(1)),
-        ("RBF(1) + 2", RBF(1) + 2),
-    ],
-)
-def test_kernels_mean_what_they_say(text, same):
-    X = np.array([[0.0], [0.7], [2.0]])
-    np.testing.assert_allclose(parse_kernel(text)(X), same(X))
-
-
-def test_kernels_of_every_name_can_be_written_and_nothing_is_free():
-    text = (
-        "900*RBF([25, 15]) + 10*Matern(5, nu=1.5) + RationalQuadratic(2, alpha=3) + White(1)"
-        " + ExpSineSquared(2, periodicity=7) + DotProduct(0) * Constant(4) + Gibbs([2,3])"
-    )
-    kernel = parse_kernel(text)
-    assert kernel.n_dims == 0
-    assert kernel(np.ones((2, 2))).shape == (2, 2)
-
-
-@pytest.mark.parametrize(
-    ("text", "position"),
-    [
-        ("900*", 5),
-        ("900*RBF(25", 11),
-        ("RBF(25))", 8),
-        ("RBF(0)", 5),
-        ("Foo(1)", 1),
-        ("RBF(1) - 2", 8),
-        ("RBF([1,)", 8),
-        ("RBF(1, 2)", 8),
-        ("Matern(1, mu=2)", 11),
-        ("RationalQuadratic([1,2])", 19),
-        ("RBF(1) RBF(2)", 8),
-        ("", 1),
-        ("5", 1),
-        ("(" * 40, 21),
-    ],
-)
-def test_a_fault_in_a_kernel_is_pointed_at(text, position):
-    with pytest.raises(CommandError, match=f"position {position}:") as caught:
-        parse_kernel(text)
-    *_, pointer = str(caught.value).splitlines()
-    assert pointer.index("^") == position - 1 + 2
-
-
-@given(st.text(alphabet="RBFMaternCo(),[]=+*. 0123456789e_'-", max_size=30))
-@settings(max_examples=300, deadline=None)
-def test_any_text_is_a_kernel_or_an_error_and_never_code(text):
-    with contextlib.suppress(CommandError):
-        assert isinstance(parse_kernel(text), Kernel)
-
-
-def test_nothing_in_a_kernel_is_evaluated(tmp_path):
-    mark = tmp_path / "mark"
-    for text in (f"open('{mark}','w')", f"RBF(__import__('os').mkdir('{mark}'))"):
-        with pytest.raises(CommandError):
-            parse_kernel(text)
-    assert not mark.exists()
 
 
 # ------------------------------------------------------------------------------ predict and verify

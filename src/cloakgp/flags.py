@@ -57,6 +57,13 @@ def strict_number(text: str) -> float:
     return number
 
 
+def decimal_sign(text: str) -> str:
+    """Return a decimal sign."""
+    if text not in (".", ","):
+        raise typer.BadParameter(f"it is either . or , and not {text!r}")
+    return text
+
+
 Data = Annotated[Path, typer.Argument(help="CSV or Parquet file", metavar="DATA", parser=read_path)]
 Saved = Annotated[Path, typer.Argument(help="A release file", metavar="RELEASE", parser=read_path)]
 Task = Annotated[
@@ -95,7 +102,15 @@ Decode = Annotated[str | None, option("How predictions are made", "bayes|direct"
 Rank = Annotated[str | None, option("Publish at most so many numbers", "N", MODEL)]
 LedgerFile = Annotated[Path | None, path_option("Budget ledger to spend from", "FILE", BUDGET)]
 Dataset = Annotated[str | None, option("Name of the data set in the ledger", "NAME", BUDGET)]
-Decimal = Annotated[str | None, option("Decimal sign of the numbers in a text table", ".|,")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="Decimal sign of the numbers in a text table, a point if not given",
+        metavar=".|,",
+        show_default=False,
+        parser=decimal_sign,
+    ),
+]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object and nothing else")]
 Force = Annotated[bool, flag("--force", "Overwrite existing outputs")]
 

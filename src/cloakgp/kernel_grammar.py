@@ -235,8 +235,9 @@ class _Parser:
             return math.inf
         if found != "number":
             raise self.error(f"expected a number for {key}", place)
-        number = self.number(text, place, zero=kind in ("at least 0", "real", "column"))
-        return -number if negative else number
+        if kind in ("real", "column") and math.isfinite(number := float(text)):
+            return -number if negative else number
+        return self.number(text, place, zero=kind == "at least 0")
 
     def numbers(self) -> list[float]:
         numbers: list[float] = []

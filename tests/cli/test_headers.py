@@ -1,0 +1,105 @@
+"""A first line may be somebody's data: it is shown only if it certainly holds names."""
+
+import pytest
+from command_line import PLAN, SPEND, fails, run
+
+from cloakgp.numerals import looks_like_data
+
+#: Files whose first line holds a person's values, or may.
+HEADERLESS = {
+    "numbers": "34.2,173.5\n40,180\n",
+    "semicolons and decimal commas": "34,2;173,5\n40,1;180,2\n",
+    "tabs": "34.2\t173.5\n40\t180\n",
+    "another separator": "34.2|173.5\n40|180\n",
+    "spaces": "34.2 173.5\n40 180\n",
+    "one number among words": "F,173.5,yes\nM,180,no\n",
+    "thousands": '"34","1,173.5"\n',
+    "currency": "34,€173.50\n35,€180\n",
+    "dates": "2020-01-31,173cm\n2020-02-01,180cm\n",
+    "percent": "F,173.5%\n",
+    "words": "F,positive173\nM,negative\n",
+    "words of one letter": "F,y173\n",
+    "an empty cell": ",b173\n1,2\n",
+    "full-width digits": "３４,173.5\n",
+    "quoted": '"34.2","173.5"\n',
+    "a byte order mark": "\ufeff34.2,173.5\n",
+    "names twice, by chance": "a173,a173\n1,2\n",
+}
+
+
+@pytest.mark.parametrize("case", HEADERLESS)
+@pytest.mark.parametrize("command", ["plan", "release"])
+def test_no_cell_of_a_file_without_a_header_is_printed(case, command, tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(HEADERLESS[case], encoding="utf-8")
+    words = PLAN if command == "plan" else (*SPEND, "--out", tmp_path / "out")
+    result = run(command, path, *words)
+    text = fails(result, "has no column", "first line", "not shown")
+    for secret in ("173", "34", "３４"):
+        assert secret not in text.replace(str(path), "")
+    assert "it has" not in text
+
+
+def test_numbers_in_the_first_line_are_called_what_they_look_like(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(HEADERLESS["numbers"])
+    fails(run("plan", path, *PLAN), "first line looks like data", "put a line with the names first")
+
+
+def test_no_command_that_reads_a_table_lists_what_may_be_data(tmp_path):
+    cap, named = ("--epsilon", "1", "--delta", "1e-5"), ("--inputs", "age")
+    path, good = tmp_path / "people.csv", tmp_path / "good.csv"
+    path.write_text("34.2,173.5\n40,180\n")
+    good.write_text("age,height\n1,100\n2,101\n3,102\n")
+    for words in (
+        ("plan", good, *PLAN, "--at", path),
+        ("select", path, *PLAN, "--try", "rank=1|2", "--plan-only"),
+        ("budget", "open", tmp_path / "b.ledger", "people", *cap, "--inputs-from", path, *named),
+    ):
+        assert "173.5" not in fails(run(*words), "looks like data")
+
+
+@pytest.mark.parametrize("asked", ["age,height", "Age", "AGE ,x", "heig-ht,age"])
+def test_names_are_listed_where_one_that_was_asked_for_shows_that_they_are_names(tmp_path, asked):
+    path = tmp_path / "people.csv"
+    path.write_text("AGE,heig_ht,Weight\n1,2,3\n")
+    words = ("--inputs", asked, "--bounds", "40,200")
+    fails(run("plan", path, *words), "it has: AGE, heig_ht, Weight")
+
+
+def test_the_private_name_counts_as_evidence_although_its_column_stays_closed(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("years,height\n1,2\n")
+    fails(run("plan", path, *PLAN), "not shown")
+    fails(run("plan", path, *PLAN, "--output", "height"), "it has: years, height")
+
+
+def test_parquet_names_are_names(tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    path = tmp_path / "people.parquet"
+    pd.DataFrame({"years": [1.0], "h": [2.0]}).to_parquet(path)
+    fails(run("plan", path, *PLAN), "it has: years, h")
+
+
+def test_columns_called_like_numbers_can_be_used_if_they_are_named(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("2019,2020\n" + "".join(f"{i},{i}\n" for i in range(20)))
+    words = ("--inputs", "2019", "--bounds", "0,20", "--no-compare")
+    assert run("plan", path, *words).exit_code == 0
+
+
+@pytest.mark.parametrize("cell", ["34", "-1.5", "1e5", "1,5", "€ 3", "12%", "2020-01-31"])
+def test_values_look_like_data(cell):
+    assert looks_like_data(cell)
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "-", "?", "Jan 3", "12:30", "USD 12", "inf", "1_0"])
+def test_odd_values_look_like_data(cell):
+    assert looks_like_data(cell)
+
+
+@pytest.mark.parametrize("cell", ["age", "height_cm", "x1", "PM2.5", "March", "Größe"])
+def test_names_look_like_names(cell):
+    assert not looks_like_data(cell)
