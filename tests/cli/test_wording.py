@@ -1,0 +1,112 @@
+"""Messages at the command line name options, not parameters of Python."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import PLAN, fails, people, run
+
+from cloakgp.gp import exact
+from cloakgp.tables import to_csv
+from cloakgp.wording import in_options
+
+LABELS = ("--task", "classification", "--inputs", "age", "--output", "ill")
+THREE = (*LABELS, "--classes", "a,b,c")
+COUNTS = ("--task", "counts", "--inputs", "age", "--output", "falls", "--cap", "9")
+
+CALLS = {
+    "rank": ((*PLAN, "--rank", "2", "--decode", "direct"), "use --decode bayes or drop --rank"),
+    "hall": ((*PLAN, "--calibration", "hall", "--epsilon", "2"), "Use --calibration analytic"),
+    "epsilon": ((*PLAN, "--epsilon", "0"), "--epsilon must lie between"),
+    "delta": ((*PLAN, "--delta", "2"), "--delta must lie between"),
+    "bounds": ((*PLAN, "--bounds", "200,40"), "--bounds must be finite with lo < hi, got 200,40"),
+    "far bounds": ((*PLAN, "--bounds", "0,1e200"), "--bounds"),
+    "noise": ((*PLAN, "--noise-variance", "-1"), "--noise-variance must be a number"),
+    "white": (
+        (*PLAN, "--kernel", "RBF(1) + White(1)", "--inducing", "5"),
+        "--noise-variance",
+    ),
+    "iterations": ((*THREE, "--iterations", "2", "--decode", "direct"), "--iterations 1"),
+    "many iterations": ((*COUNTS, "--iterations", "1000"), "--iterations must be"),
+    "log-odds": ((*THREE, "--prior-mean", "50"), "--prior-mean must be log-odds"),
+    "log rate": ((*COUNTS, "--prior-mean", "50"), "--prior-mean must be a log rate"),
+    "cap": ((*COUNTS, "--cap", "1.5"), "--cap must be a whole number"),
+    "exposure": ((*COUNTS, "--exposure", "age"), "--exposure must be a number > 0"),
+}
+SEARCHES = {
+    "folds": (("--try", "rank=1|2", "--folds", "41"), "--folds must be a number of folds from 2"),
+    "choice": (("--try", "rank=1|2", "--selection-epsilon", "0"), "--selection-epsilon must lie"),
+}
+#: name=value, as Python writes it; --at and --try have such values by themselves.
+PYTHON = re.compile(r"(?<![-\w])[a-z_]+=(?!\d)|[a-z]+_[a-z]+ must|(?<!-)\b(?:inducing|bounds)=")
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "people.csv"
+    frame = people().assign(ill="a", falls=1)
+    path.write_bytes(to_csv(frame))
+    return path
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_errors_of_a_plan_name_options(case, data):
+    words, part = CALLS[case]
+    assert not PYTHON.search(fails(run("plan", data, *words, "--no-compare"), part))
+
+
+@pytest.mark.parametrize("case", SEARCHES)
+def test_errors_of_a_search_name_options(case, data):
+    words, part = SEARCHES[case]
+    assert not PYTHON.search(fails(run("select", data, *PLAN, *words, "--plan-only"), part))
+
+
+def test_too_many_people_are_told_of_the_option(tmp_path, monkeypatch):
+    for name in dir(exact):
+        if name.startswith("MOST"):
+            monkeypatch.setattr(exact, name, 10)
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(people()))
+    text = fails(run("plan", path, *PLAN), "--inducing 50")
+    assert "inducing=" not in text
+
+
+def test_errors_about_the_private_column_call_it_that(data, tmp_path):
+    words = (*LABELS, "--classes", "yes,no", "--yes", "--out", tmp_path / "out")
+    text = fails(run("release", data, *words), "the private column holds labels", "in --classes")
+    assert " y " not in text
+
+
+def test_accuracy_that_no_budget_gives_names_the_option(data):
+    shown = run("plan", data, *PLAN, "--required-std", "1e-9", "--no-compare").stdout
+    assert "--required-std 1e-09" in " ".join(shown.split())
+    assert "max_std" not in shown
+
+
+@pytest.mark.parametrize(
+    ("python", "typed"),
+    [
+        ("for instance inducing=50", "for instance --inducing 50"),
+        ("use decode='bayes' or iterations=1.", "use --decode bayes or --iterations 1."),
+        ("bounds=(0, 200) is usual", "--bounds 0,200 is usual"),
+        ("ledger and dataset belong", "--ledger and dataset belong"),
+        ("cv must be 2", "--folds must be 2"),
+        ("rank must be 2; delta is 1", "--rank must be 2; --delta is 1"),
+        ("y must be numbers", "the private column must be numbers"),
+        ("allow_same_inputs=True says so", "--same-inputs says so"),
+        ("the rank of a matrix", "the rank of a matrix"),
+        ("a day in May, and why has it", "a day in May, and why has it"),
+        ("the design has a rank", "the design has a rank"),
+        ("Design 'bayes'", "Design 'bayes'"),
+    ],
+)
+def test_parameters_become_options_and_words_stay_words(python, typed):
+    assert in_options(python) == typed
+
+
+def test_notes_and_tables_are_left_alone(data):
+    """Only errors of the estimators are translated, not what the user wrote."""
+    frame = pd.DataFrame({"y has": np.arange(20), "height": 1.0})
+    data.write_bytes(to_csv(frame))
+    fails(run("plan", data, "--inputs", "y_has", "--bounds", "0,9"), "'y_has'", "it has: y has")
