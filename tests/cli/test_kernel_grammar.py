@@ -153,9 +153,9 @@ def test_any_tree_of_kernels_survives_printing(kernel):
     assert parse_kernel(kernel_string(kernel)) == kernel
 
 
-@pytest.mark.parametrize("kernel", [*WRITTEN[:8], WRITTEN[11], WRITTEN[12]], ids=str)
+@pytest.mark.parametrize("kernel", [*WRITTEN[:7], WRITTEN[11]], ids=str)
 def test_what_scikit_learn_prints_can_be_read_too(kernel):
-    """To the three digits that it prints."""
+    """To the three digits that it prints, and where it leaves no brackets out."""
     size = kernel.diag(X).max()
     np.testing.assert_allclose(parse_kernel(str(kernel))(X), kernel(X), atol=0.02 * size)
 
