@@ -151,8 +151,8 @@ def with_facts(release, **facts):
 
 
 TAMPERED = {
-    "one part more": ("two, iterations", more_parts, "noise", "share a budget"),
-    "one part more than one": ("three", more_parts, "noise", "share a budget"),
+    "one part more": ("two, iterations", more_parts, "contents", "share a budget"),
+    "one part more than one": ("three", more_parts, "contents", "share a budget"),
     "less noise": (
         "two, iterations",
         lambda r: changed(r, 0, sigma=0.999999 * r.noisy.sigma),
@@ -307,7 +307,7 @@ LIES = {
     "more parts than the noise is for": (
         "two, iterations",
         lambda m, a: m["guarantee"].update(parts=4),
-        "needs",
+        "share a budget",
     ),
     "parts that are no number": (
         "two, iterations",

@@ -237,18 +237,18 @@ TAMPERED = {
         lambda r: changed(
             r, noisy_epsilon=math.inf, blueprint=replace(r.blueprint, epsilon=math.inf)
         ),
-        "noise",
+        "contents",
         "no noise was added",
     ),
     "a budget out of range": (
         lambda r: changed(r, noisy_epsilon=1e9, noisy_sigma=1.0),
-        "noise",
-        "needs|epsilon",
+        "contents",
+        "epsilon",
     ),
     "more releases that share the budget": (
         lambda r: changed(r, noisy_parts=4),
-        "noise",
-        "but needs",
+        "contents",
+        "parts=4",
     ),
     "a smaller sensitivity": (lambda r: changed(r, noisy_sensitivity=0.5), "outputs", "factor"),
     "a larger sensitivity": (lambda r: changed(r, noisy_sensitivity=2.0), "outputs", "factor"),
@@ -281,7 +281,7 @@ TAMPERED = {
     ),
     "a sketch of another type": (
         lambda r: changed(r, sketch=Sketch(r.sketch.matrix.astype(np.int64), r.sketch.bits)),
-        "sensitivity",
+        "contents",
         "int32",
     ),
     "bounds for other outputs": (

@@ -39,7 +39,7 @@ from cloakgp.messages import CommandError, printable
 from cloakgp.plot import plot_plan
 from cloakgp.points import read_points
 from cloakgp.preflight import check_folder, check_ledger, check_outputs, check_picture
-from cloakgp.publish import Job, Progress, picture, predictions, publish
+from cloakgp.publish import Job, Progress, marked_predictions, picture, publish
 from cloakgp.release import Release
 from cloakgp.statement import names_of, people_in
 from cloakgp.tables import to_csv, write_file
@@ -57,6 +57,7 @@ from cloakgp.terminal import (
     table,
     working,
 )
+from cloakgp.verification import NOT_AUTHORSHIP
 
 app = typer.Typer(
     cls=Commands,
@@ -270,10 +271,14 @@ def predict_command(
     out: Annotated[Path | None, path_option("Write a table", "FILE.csv")] = None,
     as_json: AsJson = False,
     force: Force = False,
+    not_private: Annotated[
+        bool, flag("--not-private", "Write a file although the release is not private")
+    ] = False,
 ) -> None:
     """Predict from a release, as often as wanted: spends nothing.
 
-    Prints a table on a terminal, and CSV into a pipe.
+    Prints a table on a terminal, and CSV into a pipe.  Predictions from a release that is not
+    private are marked: a column of the table says so, and so does JSON.
     """
     if out is not None and out.suffix.lower() != ".csv":
         raise CommandError(f"--out {printable(out)} must end in .csv")
@@ -282,11 +287,18 @@ def predict_command(
     loaded = Release.load(release)
     if not loaded.private:
         warnings.warn("this release is NOT private: it carries no guarantee", stacklevel=1)
-    frame = predictions(loaded, read_points(at, names_of(loaded)[0], decimal or "."))
+    if out is not None and not (loaded.private or not_private):
+        raise CommandError(
+            f"{printable(release)} is NOT private, and a file of its predictions might be taken "
+            "for one that is; give --not-private to write it all the same"
+        )
+    points = read_points(at, names_of(loaded)[0], decimal or ".")
+    frame = marked_predictions(loaded, points)
     if out is not None:
         write_file(out, to_csv(frame))
     if as_json:
-        print_json({"release_id": loaded.release_id, "predictions": frame.to_dict("records")})
+        facts = {"release_id": loaded.release_id, "private": loaded.private}
+        print_json({**facts, "predictions": frame.to_dict("records")})
     elif out is None and sys.stdout.isatty():
         screen().print(table(frame))
     elif out is None:
@@ -297,7 +309,8 @@ def predict_command(
 def verify_command(release: Saved, as_json: AsJson = False) -> None:
     """Check the guarantee of a release again, from its file alone.
 
-    The exit code is 0 if it holds, 1 if it does not, and 2 if the file cannot be read.
+    The exit code is 0 if it holds, 1 if it does not, and 2 if the file cannot be read.  Warnings
+    about values that are far too quiet for their noise are evidence and do not change it.
     """
     loaded = Release.load(release, check=False)
     report = loaded.verify()
@@ -305,7 +318,8 @@ def verify_command(release: Saved, as_json: AsJson = False) -> None:
         checks = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in report.checks]
         names = ("release_id", "epsilon", "delta", "total_epsilon")
         facts = {name: getattr(loaded, name) for name in names}
-        print_json({"ok": report.ok, **facts, "private": loaded.private, "checks": checks})
+        facts |= {"private": loaded.private, "checks": checks}
+        print_json({"ok": report.ok, **facts, "warnings": report.warnings, "note": NOT_AUTHORSHIP})
     else:
         show_verification(screen(), loaded, report)
     raise typer.Exit(0 if report.ok else 1)

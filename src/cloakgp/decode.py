@@ -8,6 +8,8 @@ does not tell with the prior mean.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -27,6 +29,44 @@ Decode = Literal["bayes", "direct"]
 SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
 #: So many steps back are looked at for where they lead.
 MEMORY = 5
+#: Rows of a sketch are dependent if one is left with less than this share of the largest.
+SMALLEST_PIVOT = 1e-9
+
+
+class DecodeError(ValueError):
+    """Predictions cannot be computed: at these points, or from this release at all."""
+
+
+@contextlib.contextmanager
+def decoding() -> Iterator[None]:
+    """Compute predictions: numbers that overflow or cannot be solved for give a ``DecodeError``.
+
+    Whoever computes has to pass the results on through ``finite``, since overflow is silent here.
+    """
+    with np.errstate(all="ignore"):
+        try:
+            yield
+        except DecodeError:
+            raise
+        except MemoryError:
+            raise DecodeError(
+                "these predictions take more memory than there is; ask for fewer points at a time"
+            ) from None
+        except (ValueError, ArithmeticError) as error:
+            raise DecodeError(
+                f"predictions cannot be computed from this release at these points ({error}); "
+                "check the points, or ask its publisher"
+            ) from error
+
+
+def finite(numbers: Array) -> Array:
+    """Return results of decoding, or say that they are none."""
+    if not np.all(np.isfinite(numbers)):
+        raise DecodeError(
+            "predictions of this release at these points are beyond all numbers; check the points, "
+            "or ask its publisher"
+        )
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -40,7 +80,7 @@ class Uncertainty:
     @property
     def total(self) -> Array:
         """Standard deviation of a single new output."""
-        return np.sqrt(self.latent**2 + self.dp**2 + self.observation**2)
+        return np.hypot(np.hypot(self.latent, self.dp), self.observation)
 
 
 @dataclass(frozen=True)
@@ -107,11 +147,15 @@ class Decoder:
         """Return T/d: s = T/d (y − lo) + σ z."""
         return self.T / self.width
 
+    def signal_covariance(self) -> Array:
+        """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
+        cov = self._scaled @ self.model.times_covariance(self._scaled.T)
+        return 0.5 * (cov + cov.T)
+
     @cached_property
     def _root(self) -> Array:
         """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
-        cov = self._scaled @ self.model.times_covariance(self._scaled.T)
-        cov = 0.5 * (cov + cov.T)
+        cov = self.signal_covariance()
         cov.flat[:: len(cov) + 1] += self.noise_std**2
         return jittered_cholesky(cov)[0] if len(cov) else cov
 
@@ -127,7 +171,14 @@ class Decoder:
     def _pseudo_inverse(self) -> Array:
         """Return T⁺ (N, r); T has full row rank, by design."""
         Q, R = qr(self.T.T, mode="economic")  # Tᵀ = Q R, so T⁺ = Q R⁻ᵀ
-        return solve_triangular(R, Q.T, lower=False).T if len(R) else Q
+        if not len(self.T):
+            return Q
+        pivots = np.abs(np.diag(R))
+        if len(R) < len(self.T) or not pivots.min() > SMALLEST_PIVOT * pivots.max():
+            raise DecodeError(
+                "decode='direct' needs a sketch whose rows are independent, and these are not"
+            )
+        return solve_triangular(R, Q.T, lower=False).T
 
     def _direct(self, C: Array) -> Array:
         """Return G = C d T⁺: G s estimates C d u, unbiased where C d is in T's row space."""

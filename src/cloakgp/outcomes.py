@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit, ndtri
 
-from cloakgp.decode import Decoder, Newton, Uncertainty
+from cloakgp.decode import Decoder, Newton, Uncertainty, decoding, finite
 from cloakgp.gp.laplace import expected_logistic
 from cloakgp.release import Release
 
@@ -38,23 +38,41 @@ class LatentRelease(Release):
         decoder = self._decoders()[column]
         return decoder.mean(self.blueprint.model.X, self._s(column))
 
+    def check_decoding(self) -> None:
+        """Take the first Newton step for one point, or raise ``DecodeError`` if that is impossible.
+
+        All steps until they settle may take long, and whoever wants to know the guarantee alone
+        does not need them.
+        """
+        point = self.blueprint.points[:1]
+        with decoding():
+            for column in range(self.outputs):
+                step = self._newton(column).step(self._start(column))
+                finite(step.mean(point, self._s(column)))
+
     def _find_decoders(self) -> list[Decoder]:
         return [self._settled(column) for column in range(self.outputs)]
 
-    def _settled(self, column: int) -> Decoder:
+    def _start(self, column: int) -> Array:
+        return np.full(len(self.blueprint.model.X), self.blueprint.prior_mean[column])
+
+    def _newton(self, column: int) -> Newton:
         b = self.blueprint
         assert b.likelihood is not None
-        lo, d = float(b.lo[column]), float(b.hi[column] - b.lo[column])
-        f = np.full(len(b.model.X), b.prior_mean[column])
         base = replace(b.decoder(self._T(), column), noise_std=self.noisy.noise_std)
-        if b.decode == "bayes":
-            return Newton(base, b.likelihood, lo, d).settle(f, self._s(column))
+        lo, hi = float(b.lo[column]), float(b.hi[column])
+        return Newton(base, b.likelihood, lo, hi - lo)
+
+    def _settled(self, column: int) -> Decoder:
+        newton, f = self._newton(column), self._start(column)
+        if self.blueprint.decode == "bayes":
+            return newton.settle(f, self._s(column))
         # The paper's: one step for each iteration, each from where the one before it ended.
         for number, part in enumerate(self.parts):
-            last = replace(base, T=part.sketch.rounded)
-            decoder = Newton(last, b.likelihood, lo, d).step(f)
+            last = replace(newton.decoder, T=part.sketch.rounded)
+            decoder = replace(newton, decoder=last).step(f)
             if number < len(self.later):
-                f = decoder.mean(b.model.X, self._column(part.noisy.s, column))
+                f = decoder.mean(self.blueprint.model.X, self._column(part.noisy.s, column))
         return decoder
 
     def _T(self) -> Array:
@@ -72,7 +90,8 @@ class LatentRelease(Release):
     def _moments(self, points: Array) -> tuple[Array, Array]:
         """Return mean and variance of f, (P, D)."""
         mean, std = (np.reshape(v, (len(points), -1)) for v in self.latent(points, True))
-        return mean, std**2
+        with decoding():
+            return mean, finite(std**2)
 
 
 class LabelRelease(LatentRelease):
@@ -97,7 +116,9 @@ class LabelRelease(LatentRelease):
         inside = expected_logistic(*self._moments(points))
         if inside.shape[1] == 1:
             return np.hstack([1.0 - inside, inside])
-        # One against the rest: the K answers need not add up to one.
+        # One against the rest: the K answers need not add up to one.  Where all of them are 0 to
+        # the last digit, nothing tells the classes apart.
+        inside[~inside.any(axis=1)] = 1.0
         return inside / inside.sum(axis=1, keepdims=True)
 
     def decision_function(self, X: ArrayLike) -> Array:

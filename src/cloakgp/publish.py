@@ -209,6 +209,22 @@ def predictions(release: Release, points: pd.DataFrame | None = None) -> pd.Data
     return pd.concat(pieces, ignore_index=True)
 
 
+def marked_predictions(release: Release, points: pd.DataFrame) -> pd.DataFrame:
+    """Return predictions as strangers may get them: marked, if they are not private."""
+    try:
+        frame = predictions(release, points)
+    except ValueError as error:  # all of this is public
+        raise CommandError(str(error)) from None
+    if release.private:
+        return frame
+    if "private" in frame:
+        raise CommandError(
+            "the release is NOT private, and the column that should say so is taken: an input or "
+            "output is called 'private'; rename it"
+        )
+    return frame.assign(private=False)
+
+
 def picture(figure: Figure, ending: str) -> bytes:
     """Return a figure as the contents of a file with this ending."""
     buffer = BytesIO()

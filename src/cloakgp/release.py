@@ -7,8 +7,10 @@ its guarantee again, and nothing else.  The file is a plain zip of JSON and .npy
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import uuid
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakgp._version import __version__
 from cloakgp.archive import ReleaseFileError, read_archive, write_archive
-from cloakgp.decode import Decoder, Uncertainty
+from cloakgp.contents import check_contents
+from cloakgp.decode import Decoder, Uncertainty, decoding, finite
 from cloakgp.frames import select
 from cloakgp.gp.kernels import check_rows
 from cloakgp.manifest import from_archive, to_archive
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
+
+
+class ImplausibleNoiseWarning(UserWarning):
+    """The published values of a file hardly look like values with the noise that it claims."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class Release:
     @property
     def private(self) -> bool:
         """Whether this carries a guarantee: False for repeatable noise and for none."""
-        return all(part.noisy.private for part in self.parts)
+        return all(part.noisy.private and part.noisy.epsilon < math.inf for part in self.parts)
 
     @property
     def outputs(self) -> int:
@@ -101,23 +108,25 @@ class Release:
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true; ask for one")
         points = self.check_points(X)
-        decoders = self._decoders()
-        mean = self._stack([d.mean(points, self._s(c)) for c, d in enumerate(decoders)])
-        if return_std:
-            return mean, self._stack([_std(d, points) for d in decoders])
-        if return_cov:
-            return mean, self._stack([d.covariance(points) for d in decoders])
-        return mean
+        with decoding():
+            decoders = self._decoders()
+            mean = self._stack([d.mean(points, self._s(c)) for c, d in enumerate(decoders)])
+            if return_std:
+                return finite(mean), finite(self._stack([_std(d, points) for d in decoders]))
+            if return_cov:
+                return finite(mean), finite(self._stack([d.covariance(points) for d in decoders]))
+            return finite(mean)
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation at X into latent, DP and observation parts."""
         points = self.check_points(X)
-        parts = [d.uncertainty(points) for d in self._decoders()]
-        return Uncertainty(
-            latent=self._stack([p.latent for p in parts]),
-            dp=self._stack([p.dp for p in parts]),
-            observation=self._stack([p.observation for p in parts]),
-        )
+        with decoding():
+            parts = [d.uncertainty(points) for d in self._decoders()]
+            return Uncertainty(
+                latent=finite(self._stack([p.latent for p in parts])),
+                dp=finite(self._stack([p.dp for p in parts])),
+                observation=finite(self._stack([p.observation for p in parts])),
+            )
 
     def sample_y(
         self, X: ArrayLike, n_samples: int = 1, random_state: int | np.random.Generator | None = 0
@@ -127,11 +136,12 @@ class Release:
         rng = np.random.default_rng(random_state)
         mean = np.asarray(self.latent(points)).reshape(len(points), -1)
         draws = []
-        for c, decoder in enumerate(self._decoders()):
-            value, vector = np.linalg.eigh(decoder.covariance(points))
-            root = vector * np.sqrt(np.maximum(value, 0.0))
-            z = rng.standard_normal((len(points), n_samples))
-            draws.append(mean[:, [c]] + root @ z)
+        with decoding():
+            for c, decoder in enumerate(self._decoders()):
+                value, vector = np.linalg.eigh(decoder.covariance(points))
+                root = vector * np.sqrt(np.maximum(value, 0.0))
+                z = rng.standard_normal((len(points), n_samples))
+                draws.append(finite(mean[:, [c]] + root @ z))
         return draws[0] if self.outputs == 1 and self.noisy.values.ndim == 1 else np.stack(draws, 1)
 
     def check_points(self, X: Any) -> Array:
@@ -142,9 +152,16 @@ class Release:
             raise ValueError(f"X has {points.shape[1]} columns, but the release needs {wanted}")
         return points
 
+    def check_decoding(self) -> None:
+        """Predict at one point of the workload, or raise ``DecodeError`` if that is impossible."""
+        point = self.blueprint.points[:1]
+        self.latent(point)
+        self.uncertainty(point)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all."""
         manifest, arrays = self._to_archive()
+        check_contents(manifest, arrays)  # what would not be read is not written
         write_archive(path, manifest, arrays)
 
     @classmethod
@@ -152,20 +169,23 @@ class Release:
         """Read a release from a file.
 
         A file that is damaged, or whose guarantee does not hold when it is checked again, is
-        refused.  ``check=False`` skips the second part, for those who want the report of
-        ``verify`` instead of an error.
+        refused with a ``ReleaseFileError``.  ``check=False`` skips the second part, for those who
+        want the report of ``verify`` instead of an error.
         """
         from cloakgp.outcomes import release_of
 
         manifest, arrays = read_archive(path)
         release = release_of(**from_archive(manifest, arrays))
         if check:
-            failed = [c for c in release.verify().checks if not c.passed and c.name != "privacy"]
+            report = release.verify()
+            failed = [c for c in report.checks if not c.passed and c.name != "privacy"]
             if failed:
                 raise ReleaseFileError(
                     "the release does not hold what it promises: "
                     + "; ".join(f"{c.name}: {c.detail}" for c in failed)
                 )
+            for warning in report.warnings:
+                warnings.warn(warning, ImplausibleNoiseWarning, stacklevel=2)
         return release
 
     def verify(self) -> VerificationReport:

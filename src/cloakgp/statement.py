@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -242,8 +243,8 @@ def _checking(release: Release) -> str:
         "## How to check it\n\n"
         "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "
         "one person can move the numbers and how much noise that takes. It cannot see whether "
-        "the noise was really drawn afresh and thrown away: for that the publisher has to be "
-        "trusted.\n\n"
+        "the noise was really drawn afresh and thrown away, nor who made the file: the inputs, "
+        "the bounds and that this is private are the publisher's word.\n\n"
         f"Release {escape(release.release_id)}, made {escape(release.created)} with cloakgp "
         f"{escape(release.version)}."
     )
@@ -255,7 +256,4 @@ def _one_in(chance: float) -> str:
 
 def _up(number: float, digits: int) -> float:
     """Round up to significant digits, so that "at most" holds for what is printed."""
-    if number == 0.0:
-        return 0.0
-    step = 10.0 ** (math.floor(math.log10(number)) + 1 - digits)
-    return math.ceil(number / step) * step
+    return float(Context(digits, ROUND_CEILING).create_decimal(number))

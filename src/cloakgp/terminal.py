@@ -34,9 +34,10 @@ from cloakgp.messages import CommandError, listed, printable
 from cloakgp.options import Settings
 from cloakgp.plan import EPSILONS, Plan
 from cloakgp.publish import OUTPUTS, Progress
-from cloakgp.release import Release, VerificationReport
+from cloakgp.release import Release
 from cloakgp.search import SearchPlan
 from cloakgp.statement import best_guess, certificate, names_of, people_in
+from cloakgp.verification import NOT_AUTHORSHIP, VerificationReport
 from cloakgp.wording import in_options
 
 #: Rows of a table that only gives an impression.
@@ -306,12 +307,16 @@ def show_verification(console: Console, release: Release, report: VerificationRe
             f"any one of {people_in(release.blueprint)} people no more than epsilon = "
             f"{release.total_epsilon:.6g} and delta = {release.delta:g} allow"
             f"{'' if release.selection is None else ', the choice of settings included'}. That the "
-            "noise was drawn afresh has to be believed; everything else was worked out again."
+            "noise was drawn afresh has to be believed."
         )
     else:
         failed = ", ".join(check.name for check in report.checks if not check.passed)
         text = f"The guarantee does NOT hold ({failed}). Do not rely on this release."
     _say(console, text)
+    for warning in report.warnings:
+        console.print(Text.assemble(("WARNING ", "bold yellow"), printable(warning)))
+        console.print()
+    _say(console, NOT_AUTHORSHIP)
 
 
 def _kernel(kernel: Any) -> str:

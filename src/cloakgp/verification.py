@@ -1,24 +1,36 @@
 """Checking a release again, from its public contents alone.
 
-Every check stands on its own: none relies on another having passed, or on the release having been
-made by this library.
+Once shapes and numbers are known to be those of a release, every check stands on its own: none
+relies on another having passed, or on the release having been made by this library.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cloakgp._version import __version__
+from cloakgp.archive import ReleaseFileError
+from cloakgp.contents import check_contents
+from cloakgp.decode import DecodeError
+from cloakgp.manifest import facts_of
+from cloakgp.plausibility import quiet_values
 from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
 from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
 
 if TYPE_CHECKING:
     from cloakgp.parts import Part
     from cloakgp.release import Release
+
+#: The last line of every report.
+NOT_AUTHORSHIP = (
+    "These checks show that the release agrees with itself, not who made it: the inputs, the "
+    "bounds, the owners of rows and the stamp 'private' are the custodian's word."
+)
+
+Outcome = tuple[bool, str]
 
 
 @dataclass(frozen=True)
@@ -32,13 +44,14 @@ class Check:
 
 @dataclass(frozen=True)
 class VerificationReport:
-    """Every check of a release."""
+    """Every check of a release, and what else is remarkable about it."""
 
     checks: tuple[Check, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether every check passed."""
+        """Whether every check passed; a warning is evidence, not proof."""
         return all(check.passed for check in self.checks)
 
     def __bool__(self) -> bool:
@@ -46,136 +59,100 @@ class VerificationReport:
 
     def __str__(self) -> str:
         marks = ("FAILED", "passed")
-        return "\n".join(f"{marks[c.passed]}  {c.name}: {c.detail}" for c in self.checks)
+        lines = [f"{marks[c.passed]}  {c.name}: {c.detail}" for c in self.checks]
+        lines += [f"WARNING {warning}" for warning in self.warnings]
+        return "\n".join([*lines, NOT_AUTHORSHIP])
 
 
 def verify(release: Release) -> VerificationReport:
-    """Run every check."""
-    checks = (_contents, _sensitivity, _noise, _outputs, _grid, _selection, _privacy)
-    return VerificationReport(tuple(check(release) for check in checks))
+    """Run every check; the others need shapes and numbers that are those of a release."""
+    try:
+        check_contents(*facts_of(release))
+    except ReleaseFileError as problem:
+        unknown = "not checked, since the contents are not those of a release"
+        others = (Check(name, False, unknown) for name in CHECKS if name != "contents")
+        return VerificationReport((Check("contents", False, str(problem)), *others))
+    checks = tuple(Check(name, *check(release)) for name, check in CHECKS.items())
+    return VerificationReport(checks, quiet_values(release) if release.private else ())
 
 
-def _contents(release: Release) -> Check:
-    b = release.blueprint
-    (N, L), D = b.model.X.shape, len(b.lo)
-    problems = []
-    for sketch, noisy in release.parts:
-        matrix = sketch.matrix
-        if matrix.ndim != 2 or matrix.shape[1] != N:
-            problems.append(f"the sketch has shape {matrix.shape} for {N} people")
-        shapes = {(len(matrix), D)} | ({(len(matrix),)} if D == 1 else set())
-        if noisy.values.dtype != np.int64 or noisy.values.shape not in shapes:
-            problems.append(
-                f"{noisy.values.dtype} values of shape {noisy.values.shape} for a sketch of "
-                f"{len(matrix)} rows and {D} output(s)"
-            )
-    if b.task == "classification":
-        columns = {2: 1}.get(len(b.classes or ()), len(b.classes or ()))
-        if columns != D or np.any(b.lo != 0.0) or np.any(b.hi != 1.0):
-            problems.append(f"{D} column(s) of indicators for classes {b.classes!r}")
-    elif b.classes is not None or (b.task == "counts" and (D != 1 or b.lo[0] != 0.0)):
-        problems.append(f"classes or bounds do not fit a release of {b.task}")
-    if not (b.hi.shape == b.prior_mean.shape == b.unit.shape == (D,) and np.all(b.hi > b.lo)):
-        problems.append("bounds and prior mean do not fit together")
-    if not (np.all(np.isfinite(b.unit)) and np.all(b.unit > 0)):
-        problems.append("units of outputs must be positive")
-    if not all(np.all(np.isfinite(v)) for v in (b.lo, b.hi, b.prior_mean)):
-        problems.append("bounds and prior mean must be finite")
-    if b.weights.shape != (len(b.points),) or b.points.shape[1] != L:
-        problems.append("workload points, weights and inputs do not fit together")
-    if b.groups is not None and b.groups.shape != (N,):
-        problems.append("groups do not name an owner for each person's row")
-    if b.feature_names is not None and len(b.feature_names) != L:
-        problems.append(f"{len(b.feature_names)} names for {L} inputs")
-    targets = D if b.task == "regression" else 1
-    if release.target_names is not None and len(release.target_names) != targets:
-        problems.append(f"{len(release.target_names)} names for {targets} outputs")
+def _contents(release: Release) -> Outcome:
     if release.version.split(".")[0] != __version__.split(".")[0]:
-        problems.append(f"written by version {release.version}, this is {__version__}")
-    return Check("contents", not problems, "; ".join(problems) or "all parts fit together")
+        return False, f"written by version {release.version}, this is {__version__}"
+    return True, "all parts fit together"
 
 
-def _sensitivity(release: Release) -> Check:
+def _sensitivity(release: Release) -> Outcome:
     b = release.blueprint
     longest = 0.0
     for sketch, _ in release.parts:
         try:
             squared = squared_sensitivity(sketch, b.groups, joint=b.joint)
         except ValueError as error:
-            return Check("sensitivity", False, str(error))
+            return False, str(error)
         longest = max(longest, math.sqrt(squared) / 2**sketch.bits)
         if squared > 1 << (2 * sketch.bits):
-            break
-    else:
-        detail = f"one person can move the sketch by at most {longest:.9f}"
-        return Check("sensitivity", True, detail)
-    detail = f"one person can move the sketch by {longest:.9f}, more than 1: too far for its noise"
-    return Check("sensitivity", False, detail)
+            moved = f"one person can move the sketch by {longest:.9f}"
+            return False, f"{moved}, more than 1: too far for its noise"
+    return True, f"one person can move the sketch by at most {longest:.9f}"
 
 
-def _noise(release: Release) -> Check:
+def _noise(release: Release) -> Outcome:
     noisy = release.noisy
     if not math.isfinite(noisy.epsilon):
-        return Check("noise", not noisy.private, "no noise was added (epsilon is infinite)")
+        return not noisy.private, "no noise was added (epsilon is infinite)"
     try:
         one = gaussian_sigma(noisy.epsilon, noisy.delta, noisy.calibration)
     except ValueError as error:
-        return Check("noise", False, str(error))
+        return False, str(error)
     needed = one * math.sqrt(noisy.parts)
     if len(release.parts) > noisy.parts:
-        detail = f"{len(release.parts)} parts share a budget meant for {noisy.parts}"
-        return Check("noise", False, detail)
+        return False, f"{len(release.parts)} parts share a budget meant for {noisy.parts}"
     # The calibration's hair of 1e-9 covers the last digits of another machine's arithmetic.
     passed = all(part.noisy.sigma >= needed * (1.0 - 1e-12) for part in release.parts)
-    return Check(
-        "noise",
-        passed,
+    return passed, (
         f"noise of {noisy.sigma:.9g} for each unit of sensitivity, "
         f"{'at least' if passed else 'but needs'} {needed:.9g} for "
-        f"epsilon={noisy.epsilon:g}, delta={noisy.delta:g}",
+        f"epsilon={noisy.epsilon:g}, delta={noisy.delta:g}"
     )
 
 
-def _outputs(release: Release) -> Check:
+def _outputs(release: Release) -> Outcome:
     b = release.blueprint
-    return Check(
-        "outputs",
-        all(part.noisy.sensitivity == b.sensitivity for part in release.parts),
+    return all(part.noisy.sensitivity == b.sensitivity for part in release.parts), (
         f"{len(b.lo)} output column(s) need a noise factor of {b.sensitivity:.9g}, "
-        f"{release.noisy.sensitivity:.9g} was used",
+        f"{release.noisy.sensitivity:.9g} was used"
     )
 
 
-def _grid(release: Release) -> Check:
+def _grid(release: Release) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
     checks = [_grid_of(part) for part in release.parts]
-    return next((check for check in checks if not check.passed), checks[0])
+    return next((check for check in checks if not check[0]), checks[0])
 
 
-def _grid_of(part: Part) -> Check:
+def _grid_of(part: Part) -> Outcome:
     sketch, noisy = part
-    if not 0 < noisy.bits <= 62:
-        return Check("grid", False, f"a grid of {noisy.bits} bits is impossible")
     scale = math.ldexp(noisy.noise_std, noisy.bits)
     detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"
     try:
         expected = sketch.bits + value_bits_for(sketch, noisy.noise_std)
     except ValueError as error:
-        return Check("grid", False, f"{detail}; {error}")
+        return False, f"{detail}; {error}"
     if noisy.bits != expected:
-        return Check("grid", False, f"{detail} of {noisy.bits} bits, which should be {expected}")
+        return False, f"{detail} of {noisy.bits} bits, which should be {expected}"
     count = noisy.values.size * noisy.parts
     fine = not noisy.private or grid_is_fine_enough(scale, count, noisy.epsilon)
-    return Check("grid", fine, detail if fine else f"{detail}, too coarse for the proof")
+    return fine, detail if fine else f"{detail}, too coarse for the proof"
 
 
-def _selection(release: Release) -> Check:
+def _selection(release: Release) -> Outcome:
     """The choice of settings and the release together must cost what is claimed."""
     chosen, noisy = release.selection, release.noisy
     if chosen is None:
-        return Check("selection", True, "no settings were chosen from the private outputs")
+        return True, "no settings were chosen from the private outputs"
     if not noisy.sigma > 0:
-        return Check("selection", not noisy.private, "no noise was added")
+        return not noisy.private, "no noise was added"
     stated = chosen.total_epsilon
     try:
         # What was really added counts; what is stated must be that of the parts as they are stated.
@@ -186,7 +163,7 @@ def _selection(release: Release) -> Check:
             for sigma in (drawn, meant)
         )
     except ValueError as error:
-        return Check("selection", False, str(error))
+        return False, str(error)
     detail = (
         f"choosing among {chosen.candidates} settings (epsilon={chosen.epsilon:g}, "
         f"{chosen.mechanism}) and releasing cost epsilon={total:.6g} together, "
@@ -194,14 +171,30 @@ def _selection(release: Release) -> Check:
     )
     # More would be no lie about the total, but then one of its parts is not what it was.
     passed = total <= stated * (1.0 + 1e-9) and stated <= most * (1.0 + 1e-6)
-    return Check("selection", passed, detail)
+    return passed, detail
 
 
-def _privacy(release: Release) -> Check:
-    return Check(
-        "privacy",
-        release.private,
-        "noise from OpenDP, drawn once"
-        if release.private
-        else "made with repeatable noise, or with none: it carries no guarantee",
-    )
+def _decoding(release: Release) -> Outcome:
+    try:
+        release.check_decoding()
+    except DecodeError as error:
+        return False, str(error)
+    return True, "predictions can be computed"
+
+
+def _privacy(release: Release) -> Outcome:
+    if release.private:
+        return True, "noise from OpenDP, drawn once"
+    return False, "made with repeatable noise, or with none: it carries no guarantee"
+
+
+CHECKS: dict[str, Callable[[Release], Outcome]] = {
+    "contents": _contents,
+    "sensitivity": _sensitivity,
+    "noise": _noise,
+    "outputs": _outputs,
+    "grid": _grid,
+    "selection": _selection,
+    "decoding": _decoding,
+    "privacy": _privacy,
+}

@@ -1,0 +1,174 @@
+"""Thousands of edited release files: each is refused, or does what it says, and nothing else.
+
+The edits are those of somebody who recomputes all hashes (``mutations``), so that the container is
+sound.  Whatever loads must predict and state, or say clearly why not, and whatever verifies must
+keep its guarantee by a count that is made here anew.
+"""
+
+import itertools
+import math
+import os
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutations import mutate
+from reference import profile_50_digits
+
+from cloakgp import Release
+from cloakgp.archive import ReleaseFileError, read_archive, write_archive
+
+FILES = 2000
+BATCHES = 20
+SEEDS = sorted((Path(__file__).parent / "data").glob("releases-*/*.cloakgp"))
+
+
+@pytest.fixture(scope="module")
+def originals():
+    return [read_archive(path) for path in SEEDS]
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+def edited(number, originals, path):
+    """Write the file of this number, and return what was edited, or None if it holds nothing."""
+    rng = np.random.default_rng([10, number])
+    manifest, arrays = originals[number % len(originals)]
+    content = {k: v for k, v in manifest.items() if k not in CONTAINER}
+    content, arrays, story = mutate(content, arrays, rng)
+    for name in CONTAINER & content.keys():
+        del content[name]
+    try:
+        write_archive(path, content, arrays)
+    except ReleaseFileError:
+        return None  # what cannot be written is a matter of test_archive
+    return f"file {number}, {SEEDS[number % len(SEEDS)].stem}: {story}"
+
+
+CONTAINER = {"arrays", "digest", "format", "format_version"}
+
+
+def is_ours(error):
+    """Tell whether an error is a clear answer of this library."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    module = str(frames[-1].f_globals.get("__name__"))
+    return isinstance(error, ValueError) and module.startswith("cloakgp.")
+
+
+def examine(path):
+    """Do with a file whatever can be done with a release, and say how it went."""
+    try:
+        release = Release.load(path, check=False)
+    except ReleaseFileError:
+        with pytest.raises(ReleaseFileError):
+            Release.load(path)
+        return "refused"
+    report = release.verify()
+    assert str(report)
+    try:
+        Release.load(path)
+        outcome = "private" if report.ok else "not private"
+    except ReleaseFileError:
+        outcome = "does not verify"
+    if report.ok:
+        assert outcome == "private"
+        assert_guarantee(*read_archive(path))
+    assert release.statement()
+    assert repr(release)
+    assert repr(release.blueprint.model.kernel)
+    assert release.total_epsilon > 0
+    assert release.published_values >= 0
+    columns = release.blueprint.model.X.shape[1]
+    points = np.vstack([release.blueprint.points[:1], np.full((1, columns), 0.5)])
+    for use in uses_of(release):
+        try:
+            found = use(points)
+        except ValueError as error:
+            if not is_ours(error):
+                raise
+            outcome = outcome.removesuffix(", in part") + ", in part"
+            continue
+        for values in found if isinstance(found, tuple) else (found,):
+            numbers = np.asarray(values)
+            assert numbers.dtype.kind not in "fc" or np.isfinite(numbers).all()
+    return outcome
+
+
+def uses_of(release):
+    yield release.predict
+    yield lambda points: release.latent(points, return_std=True)
+    yield lambda points: release.latent(points, return_cov=True)
+    yield lambda points: vars(release.uncertainty(points)).values()
+    yield lambda points: release.to_frame(points).select_dtypes("number")
+    yield lambda points: release.sample_y(points, 2)
+    for name in ("predict_proba", "decision_function", "predict_interval"):
+        if hasattr(release, name):
+            yield getattr(release, name)
+
+
+def assert_guarantee(manifest, arrays):
+    """Check the guarantee of verified contents from scratch, in Python's integers."""
+    guarantee, bits = manifest["guarantee"], manifest["grid"]["sketch_bits"]
+    assert guarantee["private"] is True
+    parts, noisy_bits = guarantee["parts"], manifest["grid"]["noisy_bits"]
+    assert len(noisy_bits) <= parts
+    alone = guarantee["sigma"] / math.sqrt(parts)
+    assert profile_50_digits(alone, guarantee["epsilon"]) <= guarantee["delta"]
+    D = len(manifest["bounds"]["lo"])
+    joint = manifest["task"] == "classification" and D > 1
+    assert guarantee["sensitivity"] >= math.sqrt(2 if joint else D)
+    ends = zip(manifest["bounds"]["lo"], manifest["bounds"]["hi"], strict=True)
+    assert all(lo < hi for lo, hi in ends)
+    N = len(arrays["X"])
+    owners = arrays.get("groups", np.arange(N)).tolist()
+    assert len(owners) == N
+    for number in range(len(noisy_bits)):
+        ending = "" if number == 0 else f"_{number + 1}"
+        T = [[int(t) for t in row] for row in arrays["sketch" + ending]]
+        assert all(len(row) == N for row in T)
+        assert arrays["noisy" + ending].size == len(T) * D
+        rows = {}
+        for person, owner in enumerate(owners):
+            rows.setdefault(owner, []).append([row[person] for row in T])
+        assert all(reach(columns, joint) <= 4**bits for columns in rows.values())
+
+
+def reach(columns, joint):
+    """Return how far one person's columns can move the sketch, squared."""
+    if joint or len(columns) > 8:
+        products = itertools.product(columns, repeat=2)
+        return sum(abs(sum(a * b for a, b in zip(*pair, strict=True))) for pair in products)
+    signs = itertools.product((1, -1), repeat=len(columns))
+    moved = (combined(one, columns) for one in signs)
+    return max(sum(x * x for x in move) for move in moved)
+
+
+def combined(signs, columns):
+    rows = zip(*columns, strict=True)
+    return [sum(s * t for s, t in zip(signs, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_an_edited_file_is_refused_or_keeps_its_word(batch, originals, tmp_path):
+    path = tmp_path / "edited.cloakgp"
+    outcomes = Counter()
+    for number in range(batch, FILES, BATCHES):
+        story = edited(number, originals, path)
+        if story is None:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            try:
+                outcomes[examine(path)] += 1
+            except Exception as error:
+                error.add_note(story)
+                raise
+    # Were nearly all refused at once, the rest would not be tested.
+    assert outcomes["private"] >= 3, outcomes
+    assert outcomes["refused"] >= 20, outcomes
