@@ -1,12 +1,17 @@
-"""Releases of classes and counts with chosen noise."""
+"""Releases with chosen noise, and with none."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 from reference import no_noise
 
 from cloakgp.newton import release_steps
-from cloakgp.privacy import release_counts, release_labels
+from cloakgp.parts import Part
+from cloakgp.privacy import gaussian_sigma, release_counts, release_labels
+from cloakgp.privacy.sketch import value_bits_for
 
 
 def rehearse(plan, outputs, noise=no_noise):
@@ -36,3 +41,17 @@ def normal(seed):
     """Repeatable Gaussian noise."""
     rng = np.random.default_rng(seed)
     return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
+
+
+def restamped(made, epsilon=1.0, delta=1e-5):
+    """Stamp a release without noise as private, so that it passes every check."""
+    b, k = replace(made.blueprint, epsilon=epsilon, delta=delta), made.noisy.parts
+    sigma = gaussian_sigma(epsilon, delta) * math.sqrt(k)
+    parts = []
+    for sketch, noisy in made.parts:
+        bits = sketch.bits + value_bits_for(sketch, sigma * noisy.sensitivity)
+        values = np.rint(np.ldexp(noisy.values.astype(float), bits - noisy.bits)).astype(np.int64)
+        facts = {"values": values, "bits": bits, "sigma": sigma, "private": True}
+        parts.append(Part(sketch, replace(noisy, **facts, epsilon=epsilon, delta=delta)))
+    first, *later = parts
+    return replace(made, blueprint=b, sketch=first.sketch, noisy=first.noisy, later=tuple(later))

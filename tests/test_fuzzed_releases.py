@@ -5,6 +5,8 @@ sound.  Whatever loads must predict and state, or say clearly why not, and whate
 keep its guarantee by a count that is made here anew.
 """
 
+import contextlib
+import io
 import itertools
 import math
 import os
@@ -172,3 +174,18 @@ def test_an_edited_file_is_refused_or_keeps_its_word(batch, originals, tmp_path)
     # Were nearly all refused at once, the rest would not be tested.
     assert outcomes["private"] >= 3, outcomes
     assert outcomes["refused"] >= 20, outcomes
+
+
+def test_whatever_loads_can_be_drawn(originals, tmp_path):
+    path, drawn = tmp_path / "edited.cloakgp", 0
+    for number in itertools.count(FILES):
+        story = edited(number, originals, path)
+        if story is None or not any(f"array {name}" in story for name in ("X", "points")):
+            continue
+        with contextlib.suppress(ReleaseFileError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            picture = Release.load(path).plot()
+            picture.savefig(io.BytesIO(), format="png", dpi=40)
+            drawn += 1
+        if drawn == 12:
+            break

@@ -4,8 +4,8 @@ A file shows s = T u + σ z, T and σ, but neither u nor z, so that this is evid
 Three tests look for values that are far too quiet.  Each holds for every u in [0, 1]^N, whatever
 the model thinks of u, so that an honest release is suspected with a chance below 1e-6 in all:
 
-- **last digits**: honest noise makes the last bits of the published integers even.  Labels without
-  noise are multiples of a large power of two, and so is everything that was published as it is;
+- **last digits**: honest noise makes the last bits of the published integers uniform.  Labels
+  without noise are multiples of a large power of two, and so is whatever was published as it is;
 - **steps of counts**: counts without noise lie near multiples of 1/cap;
 - **size**: for orthonormal rows W and a centre c that do not depend on s, ‖W (s − c)‖²/σ² is a
   non-central χ² variable, and so at least as large as a central one.  W are directions in which
@@ -47,14 +47,14 @@ def quiet_values(release: Release) -> tuple[str, ...]:
     if not release.noisy.noise_std > 0 or release.published_values == 0:
         return ()
     tests: tuple[tuple[str, Callable[[Release], float]], ...] = (
-        ("their last digits are too even", last_digits),
+        ("they end in too many zeros", last_digits),
         ("they lie too near to whole counts", steps_of_counts),
         ("they are too small", size),
     )
     return tuple(
-        f"plausibility: the published values are far too quiet for the noise that is claimed: "
-        f"{how}, as with a chance of {max(chance, 1e-300):.0e} if the noise had been added. "
-        "Ask the publisher."
+        f"plausibility: the published values are far too quiet for the noise claimed: {how}. With "
+        f"that noise the chance of it is {max(chance, 1e-300):.0e}. Ask the publisher whether any "
+        "was added."
         for how, test in tests
         if (chance := test(release)) < FALSE_ALARM
     )
@@ -64,8 +64,8 @@ def last_digits(release: Release) -> float:
     """Return how likely it is that noisy integers end in so many zeros, in base two."""
     zeros = count = 0
     for _, noisy in release.parts:
-        # Noise of this scale spreads evenly over the residues of all smaller powers of two: the
-        # share of each is off by 2 exp(−2π² 4²) at most.
+        # Noise of this scale is uniform modulo any power of two below a quarter of it, but for a
+        # share of 2 exp(−2π² 4²).
         most = max(math.floor(math.log2(math.ldexp(noisy.noise_std, noisy.bits))) - 2, 0)
         lowest = noisy.values & -noisy.values  # the last bit that is set; 0 for 0
         bits = np.where(lowest == 0, most, np.log2(np.abs(np.where(lowest == 0, 1, lowest))))
@@ -90,7 +90,7 @@ def steps_of_counts(release: Release) -> float:
             nearest = min(rest, step - rest)
             surprise -= math.log(min((2 * nearest + spacing) / step, 1.0))
         count += noisy.values.size
-    return float(gammaincc(count, surprise))  # minus the logarithm of n even numbers: Gamma(n)
+    return float(gammaincc(count, surprise))  # −Σ ln of n uniform numbers is Gamma(n)
 
 
 def size(release: Release) -> float:

@@ -314,8 +314,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
         text = f"The guarantee does NOT hold ({failed}). Do not rely on this release."
     _say(console, text)
     for warning in report.warnings:
-        console.print(Text.assemble(("WARNING ", "bold yellow"), printable(warning)))
-        console.print()
+        _say(console, f"WARNING {warning}")
     _say(console, NOT_AUTHORSHIP)
 
 

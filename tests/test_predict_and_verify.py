@@ -1,0 +1,134 @@
+"""``predict`` and ``verify``: what is not private is marked, and nothing is claimed too much."""
+
+import io
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from rehearsal import restamped
+from typer.testing import CliRunner
+
+from cloakgp import PrivateGPRegressor
+from cloakgp.cli import app
+from cloakgp.privacy import Sketch
+from cloakgp.verification import NOT_AUTHORSHIP
+
+pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
+
+X = pd.DataFrame({"age": np.linspace(0.0, 70.0, 30)})
+Y = pd.Series(100.0 + X["age"], name="height")
+COLUMNS = ["age", "height", "height_std", "height_noise_std"]
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("releases")
+
+
+@pytest.fixture(scope="module")
+def private(folder):
+    PrivateGPRegressor(bounds=(40, 200)).fit(X, Y).release_.save(folder / "private.cloakgp")
+    return folder / "private.cloakgp"
+
+
+@pytest.fixture(scope="module", params=[{"random_state": 0}, {"epsilon": math.inf}], ids=str)
+def trial(request, folder):
+    path = folder / "trial.cloakgp"
+    PrivateGPRegressor(bounds=(40, 200), **request.param).fit(X, Y).release_.save(path)
+    return path
+
+
+def test_predictions_of_a_private_release_say_so_in_json_and_have_no_other_column(private):
+    words = ("predict", private, "--at", "age=0:70:3")
+    assert json.loads(run(*words, "--json").stdout)["private"] is True
+    assert list(pd.read_csv(io.StringIO(run(*words).stdout))) == COLUMNS
+
+
+def test_predictions_of_one_that_is_not_private_are_marked_in_json_and_csv(trial):
+    words = ("predict", trial, "--at", "age=0:70:3")
+    assert json.loads(run(*words, "--json").stdout)["private"] is False
+    table = pd.read_csv(io.StringIO(run(*words).stdout))
+    assert list(table) == [*COLUMNS, "private"]
+    assert table["private"].dtype == bool
+    assert not table["private"].any()
+    assert "NOT private" in run(*words).stderr
+
+
+def test_a_file_from_one_that_is_not_private_takes_a_flag_that_the_error_spells(trial, tmp_path):
+    out = tmp_path / "p.csv"
+    words = ("predict", trial, "--at", "age=0:70:3", "--out", out)
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert "--not-private" in refused.stderr
+    assert not out.exists()
+    assert run(*words, "--not-private").exit_code == 0
+    assert not pd.read_csv(out)["private"].any()
+
+
+def test_a_private_release_is_written_without_the_flag_and_not_marked_with_it(private, tmp_path):
+    for number, flags in enumerate(((), ("--not-private",))):
+        out = tmp_path / f"{number}.csv"
+        assert run("predict", private, "--at", "age=3", "--out", out, *flags).exit_code == 0
+        assert list(pd.read_csv(out)) == COLUMNS
+
+
+def test_a_mark_never_replaces_a_column(folder):
+    model = PrivateGPRegressor(bounds=(40, 200), random_state=0)
+    model.fit(X, Y.rename("private")).release_.save(folder / "named.cloakgp")
+    refused = run("predict", folder / "named.cloakgp", "--at", "age=3")
+    assert refused.exit_code == 2
+    assert "rename" in refused.stderr
+
+
+def test_predictions_that_cannot_be_computed_are_one_clear_error(folder):
+    release = PrivateGPRegressor(bounds=(40, 200), decode="direct").fit(X, Y).release_
+    same = np.repeat(release.sketch.matrix[:1], len(release.sketch.matrix), axis=0) // 2
+    path = folder / "dependent.cloakgp"
+    replace(release, sketch=Sketch(same, release.sketch.bits)).save(path)
+    assert len(same) > 1
+    report = run("verify", path)
+    assert report.exit_code == 1
+    assert "decoding" in report.stdout
+    refused = run("predict", path, "--at", "age=3")
+    assert refused.exit_code == 2
+    assert "rows are independent" in refused.stderr
+
+
+def test_verify_ends_by_saying_that_it_shows_consistency_and_not_authorship(private, trial):
+    for path, code in ((private, 0), (trial, 1)):
+        shown = run("verify", path)
+        assert shown.exit_code == code
+        last = shown.stdout.strip().splitlines()[-1]
+        assert last == NOT_AUTHORSHIP
+        for word in ("not who made it", "inputs", "bounds", "owners of rows", "stamp", "custodian"):
+            assert word in last
+        assert json.loads(run("verify", path, "--json").stdout)["note"] == NOT_AUTHORSHIP
+
+
+def test_a_report_ends_by_saying_so_too():
+    release = PrivateGPRegressor(bounds=(40, 200)).fit(X, Y).release_
+    assert str(release.verify()).splitlines()[-1] == NOT_AUTHORSHIP
+    broken = replace(release, noisy=replace(release.noisy, bits=2000))
+    assert str(broken.verify()).splitlines()[-1] == NOT_AUTHORSHIP
+
+
+def test_verify_warns_of_values_that_are_too_quiet_and_still_says_what_holds(folder, private):
+    made = PrivateGPRegressor(bounds=(40, 200), epsilon=math.inf).fit(X, Y).release_
+    restamped(made).save(folder / "forged.cloakgp")
+    shown = run("verify", folder / "forged.cloakgp")
+    assert shown.exit_code == 0
+    assert "WARNING plausibility" in shown.stdout
+    assert shown.stdout.strip().splitlines()[-1] == NOT_AUTHORSHIP
+    report = json.loads(run("verify", folder / "forged.cloakgp", "--json").stdout)
+    assert report["ok"] is True
+    assert "too quiet" in report["warnings"][0]
+    assert "too quiet" in run("predict", folder / "forged.cloakgp", "--at", "age=3").stderr
+    assert "WARNING" not in run("verify", private).stdout
+    assert json.loads(run("verify", private, "--json").stdout)["warnings"] == []
