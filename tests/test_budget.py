@@ -63,7 +63,7 @@ def path(tmp_path):
 @pytest.fixture
 def spent(path):
     """A ledger with two releases on one data set, and another data set."""
-    works("open", path, "heights", *CAP)
+    works("open", path, "heights", *CAP, "--new")
     works("open", path, "weights", "--epsilon", "0.5", "--delta", "1e-6")
     for number, (what, epsilon) in enumerate({"by age": 0.5, "by [bold]age and sex": 0.3}.items()):
         spend = Spend("gaussian", 1.0 / gaussian_sigma(epsilon, 1e-5))
@@ -107,7 +107,7 @@ def test_history_lists_everything_in_order(spent):
 
 def test_long_histories_are_shortened_on_the_screen_only(path, monkeypatch):
     monkeypatch.setattr(budget, "MOST_LINES", 2)
-    works("open", path, "heights", *CAP)
+    works("open", path, "heights", *CAP, "--new")
     for number in range(4):
         Ledger(path).spend(
             "heights",
@@ -151,7 +151,7 @@ def test_an_export_overwrites_nothing_without_force_and_never_the_ledger(spent, 
 
 
 def test_opening_tells_the_cap_and_cannot_change_it(path):
-    text = " ".join(works("open", path, "heights", *CAP).split())
+    text = " ".join(works("open", path, "heights", *CAP, "--new").split())
     assert "heights may spend epsilon = 1 at delta = 1e-05" in text
     report = json.loads(works("open", path, "heights", *CAP, "--json"))
     assert (report["dataset"], report["epsilon"], report["remaining"]) == ("heights", 1.0, 1.0)
@@ -160,12 +160,31 @@ def test_opening_tells_the_cap_and_cannot_change_it(path):
     fails(run("open", path, "other", "--epsilon", "1"), "--delta")
 
 
+def test_a_new_ledger_has_to_be_asked_for_and_an_empty_file_is_none(path):
+    fails(run("open", path, "heights", *CAP), "there is no ledger", "--new")
+    assert not path.exists()
+    works("open", path, "heights", *CAP, "--new")
+    works("open", path, "heights", *CAP, "--new")
+    assert len(json.loads(works("history", path, "--json"))["entries"]) == 2
+    path.write_bytes(b"")
+    for words in ((), ("--new",)):
+        fails(run("open", path, "heights", *CAP, *words), "an empty file is not a ledger")
+    assert path.read_bytes() == b""
+
+
+def test_composed_and_decomposed_letters_are_one_name(path):
+    works("open", path, "caf\u00e9", *CAP, "--new")
+    works("open", path, "cafe\u0301", *CAP)
+    (report,) = json.loads(works("show", path, "cafe\u0301", "--json"))["datasets"]
+    assert report["dataset"] == "caf\u00e9"
+
+
 def test_the_same_inputs_under_another_name_are_noticed(path, tmp_path):
     data = tmp_path / "people.csv"
     frame = pd.DataFrame({"age": np.arange(5.0), "height": "SECRET", "sex": [0, 1, 0, 1, 1]})
     data.write_bytes(to_csv(frame))
     table = ("--inputs-from", data, "--inputs")
-    works("open", path, "heights", *CAP, *table, "age,sex")
+    works("open", path, "heights", *CAP, *table, "age,sex", "--new")
     data.write_bytes(to_csv(frame[::-1]))
     fails(run("open", path, "again", *CAP, *table, "age, sex"), "'heights'", "--same-inputs")
     works("open", path, "again", *CAP, *table, "age,sex", "--same-inputs")

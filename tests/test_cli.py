@@ -1000,7 +1000,7 @@ SELECT = (*SPEND, *TRY, "--selection-epsilon", "0.5")
 
 @pytest.fixture
 def book(tmp_path):
-    return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5)
+    return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5, create=True)
 
 
 def account(book):

@@ -68,7 +68,7 @@ ESTIMATORS = {
 
 @pytest.fixture
 def book(tmp_path):
-    return Ledger(tmp_path / "budget.ledger").open("people", *CAP)
+    return Ledger(tmp_path / "budget.ledger").open("people", *CAP, create=True)
 
 
 @pytest.fixture

@@ -374,7 +374,7 @@ def test_chances_grow_with_the_gap_from_blind_chance_to_certainty(usual, mechani
 
 
 def test_a_plan_reads_no_outputs_spends_nothing_and_says_what_would_happen(tmp_path):
-    book = Ledger(tmp_path / "budget.ledger").open("people", 1e-3, 1e-5)
+    book = Ledger(tmp_path / "budget.ledger").open("people", 1e-3, 1e-5, create=True)
     before = book.verify()
     plan = searching(ledger=book, dataset="people").plan(X)
     assert book.verify() == before
@@ -511,7 +511,7 @@ def test_the_total_holds_for_iterations_of_a_classifier():
 @pytest.mark.parametrize("split", [0.3, "auto"])
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential"])
 def test_a_split_budget_is_met_exactly_and_fits_its_own_cap(tmp_path, split, mechanism):
-    book = Ledger(tmp_path / "budget.ledger").open("people", 1.5, 1e-5)
+    book = Ledger(tmp_path / "budget.ledger").open("people", 1.5, 1e-5, create=True)
     account = {"ledger": book, "dataset": "people"}
     made = searching(epsilon=1.5, split=split, mechanism=mechanism, **account).fit(X, SMOOTH)
     total = total_guarantee(both(made), 1e-5)
@@ -525,7 +525,7 @@ def test_a_split_budget_is_met_exactly_and_fits_its_own_cap(tmp_path, split, mec
 
 
 def test_without_a_release_the_choice_alone_is_paid_for(tmp_path):
-    book = Ledger(tmp_path / "budget.ledger").open("people", 5.0, 1e-5)
+    book = Ledger(tmp_path / "budget.ledger").open("people", 5.0, 1e-5, create=True)
     made = searching(refit=False, epsilon=0.7, ledger=book, dataset="people").fit(X, SMOOTH)
     assert made.total_epsilon_ == total_guarantee([Spend("pure", 0.7)], 1e-5) <= 0.7 + 1e-9
     assert book.spent("people") == made.total_epsilon_
@@ -674,7 +674,7 @@ BAD = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @pytest.mark.parametrize("case", BAD)
 def test_bad_outputs_are_refused_without_a_value_and_before_anything_is_spent(case, tmp_path):
-    book = Ledger(tmp_path / "budget.ledger").open("people", 9.0, 1e-5)
+    book = Ledger(tmp_path / "budget.ledger").open("people", 9.0, 1e-5, create=True)
     before = book.verify()
     made = searching(ledger=book, dataset="people")
     with pytest.raises(ValueError, match="y ") as caught:
@@ -687,7 +687,7 @@ def test_bad_outputs_are_refused_without_a_value_and_before_anything_is_spent(ca
 
 
 def test_an_unknown_label_is_refused_without_naming_it(tmp_path):
-    book = Ledger(tmp_path / "budget.ledger").open("people", 9.0, 1e-5)
+    book = Ledger(tmp_path / "budget.ledger").open("people", 9.0, 1e-5, create=True)
     before = book.verify()
     made = searching(classifier(), {"prior_mean": [0.0, 1.0]}, ledger=book, dataset="people")
     labels = [*LABELS[:-1], "SECRET"]

@@ -1,7 +1,7 @@
 """The command line of the ledger: ``cloakgp budget open | show | history | export``.
 
-Only ``open`` writes, and it spends nothing.  The other three read, check every hash on the way, and
-never make a file that was not there.
+Only ``open`` writes, and it spends nothing; it makes a new file if asked to.  The other three read
+and check every hash on the way.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _root(ctx: typer.Context) -> None:
 @app.command(
     "open",
     epilog="Examples:\n\n"
-    "cloakgp budget open budget.ledger heights --epsilon 2 --delta 1e-5\n\n"
+    "cloakgp budget open budget.ledger heights --epsilon 2 --delta 1e-5 --new\n\n"
     "cloakgp budget open budget.ledger heights --epsilon 2 --delta 1e-5 "
     "--inputs-from heights.csv --inputs age",
 )
@@ -71,6 +71,7 @@ def open_command(
     inputs: Annotated[
         str | None, typer.Option(help="Those public columns", metavar="NAME[,NAME]")
     ] = None,
+    new: Annotated[bool, _flag("--new", "Make the ledger if there is none")] = False,
     same_inputs: Annotated[
         bool, _flag("--same-inputs", "Another data set has these inputs: other people")
     ] = False,
@@ -87,6 +88,7 @@ def open_command(
             epsilon,
             delta,
             _inputs(inputs_from, inputs),
+            create=new,
             allow_same_inputs=same_inputs,
             allow_other_inputs=other_inputs,
         )
@@ -95,8 +97,8 @@ def open_command(
         print_json({"ledger": str(book.path), "head": head, **asdict(balance)})
         return
     _say(
-        f"{dataset} may spend epsilon = {balance.epsilon:g} at delta = {balance.delta:g} in all; "
-        f"{rounded_down(balance.remaining)} is left for one more release. Kept in {book.path}."
+        f"{balance.dataset} may spend epsilon = {balance.epsilon:g} at delta = {balance.delta:g} "
+        f"in all; {rounded_down(balance.remaining)} is left for one more release. Kept in {book.path}."
     )
 
 
@@ -181,7 +183,7 @@ def export_command(
 
 def _report(balance: Balance, entries: list[Entry]) -> dict[str, Any]:
     """Return what a data set has spent on what, and what is left."""
-    mine = (entry.facts for entry in entries if entry.facts.get("dataset") == balance.dataset)
+    mine = (entry.facts for entry in entries if entry.dataset == balance.dataset)
     # The history was read after the balance, so it may have grown in between.
     facts = [each for each in mine if each["event"] == "spent"][: balance.releases]
     lines = []
@@ -253,7 +255,7 @@ def _inputs(path: Path | None, names: str | None) -> Any:
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Pass faults of the ledger or of the cap on as what they are: the user's to mend."""
+    """Pass errors of the ledger or of the cap on as what they are: the user's to fix."""
     try:
         yield
     except ValueError as error:

@@ -1,0 +1,184 @@
+"""The book: what follows from the history, and how much of it this process knows already.
+
+Whatever was checked once stays true: an entry's hash covers all entries before it.  So a process
+remembers the state after the last entry it has checked, and reads on from there as long as the
+store still holds that entry with that hash; if anything is odd it reads all of it again.  Stores
+are read in short transactions, and everything else is done in between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.calibration import checked_budget
+from cloakgp.privacy.ledger.accounts import Account
+from cloakgp.privacy.ledger.errors import LedgerError, tampered
+from cloakgp.privacy.ledger.history import FORMAT, ORIGIN, Entry, verified
+from cloakgp.privacy.ledger.inputs import fingerprint
+from cloakgp.privacy.ledger.names import one_form
+from cloakgp.privacy.ledger.store import Page, Store, Transaction
+
+#: Entries read in one transaction, and in one that keeps others from writing.
+BATCH, FEW = 5000, 50
+#: Ledgers that a process remembers.
+MOST_LEDGERS = 64
+
+
+@dataclass
+class Book:
+    """What follows from the entries so far, every one of them checked."""
+
+    name: str
+    sequence: int = 0
+    hash: str = ORIGIN
+    when: str = ""  # of the last entry
+    key: bytes = b""
+    key_hash: str = ""
+    layout: Hashable = None
+    accounts: dict[str, Account] = field(default_factory=dict)
+    release_ids: set[str] = field(default_factory=set)
+    owners: dict[str, list[str]] = field(default_factory=dict)  # data sets by their inputs
+
+    def account(self, dataset: str) -> Account:
+        """Return the account of a data set, which must be open."""
+        account = self.accounts.get(dataset)
+        if account is None:
+            names = ", ".join(map(repr, list(self.accounts))) or "none"
+            raise LedgerError(
+                f"the ledger {self.name} has no data set {dataset!r} (it has: {names}). Nothing "
+                "was spent. Open it with a cap first: Ledger(...).open(...) or `cloakgp budget "
+                "open`."
+            )
+        return account
+
+    def mark(self, table: bytes | None) -> str | None:
+        """Return what a table of inputs is known by here."""
+        return fingerprint(self.key, table)
+
+    def owners_of(self, mark: str | None, other_than: str) -> list[str]:
+        """Return the other data sets that have these inputs."""
+        return [] if mark is None else [n for n in self.owners.get(mark, ()) if n != other_than]
+
+    def add(self, entry: Entry) -> None:
+        """Take one entry in, the next one, whose hash was checked."""
+        try:
+            self._add(entry)
+        except LedgerError:
+            raise
+        except Exception:  # hashes that fit an entry nobody could write
+            raise tampered(self.name, f"entry {entry.sequence} makes no sense") from None
+
+    def _add(self, entry: Entry) -> None:
+        facts, event = entry.facts, entry.facts["event"]
+        if event not in ("created", "opened", "spent") or facts.get("format", FORMAT) != FORMAT:
+            raise LedgerError(
+                f"{self.name} was made by another version of cloakgp; use that one. Nothing is "
+                "spent on it."
+            )
+        if (event == "created") != (entry.sequence == 1):
+            raise tampered(self.name, "its beginning is missing")
+        if event == "created":
+            self.key_hash = facts["key"]
+        else:
+            # A name that 0.1.0 wrote in decomposed form is the composed one.
+            dataset = one_form(facts["dataset"])
+            if event == "opened":
+                cap = checked_budget(facts["epsilon"], facts["delta"])
+                account = self.accounts.get(dataset) or Account(*cap)  # the first cap stays
+            else:
+                spends = tuple(Spend(each["kind"], each["size"]) for each in facts["spends"])
+                account = self.accounts[dataset].after(spends)
+                self.release_ids.add(facts["release_id"])
+            mark = facts["inputs"]
+            if mark is not None and mark not in account.inputs:
+                account = replace(account, inputs=account.inputs | {mark})
+                self.owners.setdefault(mark, []).append(dataset)
+            self.accounts[dataset] = account
+        self.sequence, self.hash, self.when = entry.sequence, entry.hash, facts["when"]
+
+
+class Memory:
+    """What a process has read of one ledger, for all of its threads."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.book = Book(name)
+        self._lock = threading.Lock()  # held for work in memory only
+
+    def forget(self) -> None:
+        """Begin again: the next read starts at the beginning."""
+        with self._lock:
+            self.book = Book(self.name)
+
+    def take(self, page: Page, each: Callable[[Entry], object] | None = None) -> Book | None:
+        """Read on; return the book if it ends where the ledger ends, None to be asked again.
+
+        ``each`` is called with every entry.
+        """
+        with self._lock:
+            book = self.book
+            if page.after != book.sequence:
+                return None  # another thread was quicker
+            known = (book.layout, book.hash.encode())
+            if book.sequence and (page.layout, page.anchor) != known:
+                self.book = Book(self.name)  # another history: read all of it
+                return None
+            self.book = Book(self.name)  # for the case of an error, wherever it comes from
+            for entry in verified(page.rows, book.sequence, book.hash, book.name):
+                book.add(entry)
+                if each is not None:
+                    each(entry)
+            if hashlib.sha256(page.key).hexdigest() != book.key_hash:
+                what = "its key was changed" if book.sequence else "its beginning is missing"
+                raise tampered(book.name, what)
+            ends = page.head == (book.sequence, book.hash.encode())
+            if not ends and len(page.rows) < page.most:
+                raise tampered(book.name, "entries at its end are missing")
+            book.key, book.layout = page.key, page.layout
+            self.book = book
+            return book if ends else None
+
+
+@lru_cache(maxsize=MOST_LEDGERS)
+def _remembered(name: str, identity: Hashable) -> Memory:
+    return Memory(name)
+
+
+# A fork may have happened while another thread was in the middle of something.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_remembered.cache_clear)
+
+
+def recall(store: Store) -> Memory:
+    """Return what this process knows of a ledger."""
+    return _remembered(store.name, store.identity())
+
+
+def read_on(store: Store, memory: Memory, each: Callable[[Entry], object] | None = None) -> Book:
+    """Read a ledger up to its end, in as many short transactions as that takes."""
+    while True:
+        with store.read() as transaction:
+            page = transaction.page(memory.book.sequence, BATCH)
+        book = memory.take(page, each)
+        if book is not None:
+            return book
+
+
+def read_all(store: Store, each: Callable[[Entry], object]) -> Book:
+    """Read a ledger from its beginning, whatever is known of it already."""
+    try:
+        return read_on(store, Memory(store.name), each)
+    except LedgerError:
+        recall(store).forget()  # nor may this process go on from what it knew
+        raise
+
+
+def last_news(transaction: Transaction, memory: Memory) -> Book | None:
+    """Return the book if only a little has to be read in this transaction to have all of it."""
+    return memory.take(transaction.page(memory.book.sequence, FEW))

@@ -1,0 +1,74 @@
+"""What a ledger refuses, and what is known about the spend when it does."""
+
+from __future__ import annotations
+
+import math
+
+
+class LedgerError(ValueError):
+    """The ledger cannot do what was asked, and no noise may be drawn.
+
+    ``recorded`` says what became of a spend: False, nothing was spent; True, it is in the ledger
+    and wasted; None, the ledger cannot be read, so nobody knows yet.
+    """
+
+    recorded: bool | None = False
+
+
+class LedgerTampered(LedgerError):
+    """The history is not the one that was written."""
+
+
+class CommitFailed(LedgerError):
+    """A commit ended in an error, and may have taken effect or not."""
+
+    recorded = None
+
+
+class BudgetExceeded(LedgerError):
+    """A spend does not fit under the cap.  The numbers are ε at the cap's δ."""
+
+    def __init__(
+        self,
+        message: str,
+        requested: float = math.nan,
+        spent: float = math.nan,
+        remaining: float = math.nan,
+    ) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.spent = spent
+        self.remaining = remaining
+
+
+def tampered(name: str, what: str) -> LedgerTampered:
+    """Return the error for a history that was changed."""
+    return LedgerTampered(
+        f"the ledger {name} is not as it was written ({what}), so it cannot be believed. Nothing "
+        "is spent on it. Find out who changed it, and go back to a copy whose last hash you know."
+    )
+
+
+def damaged(name: str) -> LedgerError:
+    """Return the error for a file that cannot be read as a ledger."""
+    return LedgerError(
+        f"the ledger {name} is damaged, or is no ledger at all. Nothing is spent on it. Check the "
+        "name; if it is right, restore the latest copy and count what was released since as spent."
+    )
+
+
+def empty(name: str) -> LedgerError:
+    """Return the error for a file that holds nothing."""
+    return LedgerError(
+        f"{name} is empty, and an empty file is not a ledger: what was in it may have been lost, "
+        "and with it all that was spent. Nothing is spent on it. Restore the latest copy; only if "
+        "there never was a ledger, remove the file and open a new one (create=True, --new)."
+    )
+
+
+def missing(name: str) -> LedgerError:
+    """Return the error for a ledger that does not exist."""
+    return LedgerError(
+        f"there is no ledger at {name}. Check the name; a new ledger has to be asked for: "
+        "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+    )

@@ -1,0 +1,54 @@
+"""Inputs: how the rows of X are recognised again, and what is refused when they are."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cloakgp.privacy.ledger.errors import LedgerError
+
+
+def digest(inputs: ArrayLike | None) -> bytes | None:
+    """Return a hash of the rows of X, the same for any order of rows."""
+    if inputs is None:
+        return None
+    try:
+        rows = np.asarray(inputs, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.array(math.nan)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or rows.size == 0 or not np.all(np.isfinite(rows)):
+        raise LedgerError("inputs must be a table of finite numbers, one row for each row of X")
+    rows = rows[np.lexsort(rows.T[::-1])] + 0.0  # −0 becomes 0
+    shape = ",".join(map(str, rows.shape)).encode()
+    return hashlib.sha256(shape + b"\n" + rows.astype("<f8").tobytes()).digest()
+
+
+def fingerprint(key: bytes, table: bytes | None) -> str | None:
+    """Return what a table is known by in the ledger with this key; without the key, nothing."""
+    return None if table is None else hmac.new(key, table, "sha256").hexdigest()
+
+
+def other_inputs(dataset: str, owners: Sequence[str]) -> LedgerError:
+    """Return the error for inputs that this data set has not had; ``owners`` are those that do."""
+    whose = f"; they are those of {owners[0]!r}" if owners else ""
+    return LedgerError(
+        f"the inputs are not those that {dataset!r} has had so far{whose}: is this the right name? "
+        "If they describe the same people in another way, say so with open(..., inputs=X, "
+        "allow_other_inputs=True) (--other-inputs). Nothing was spent."
+    )
+
+
+def same_inputs(owners: Sequence[str]) -> LedgerError:
+    """Return the error for inputs that other data sets have."""
+    return LedgerError(
+        f"the data set {owners[0]!r} has exactly these inputs, and the same people under another "
+        "name would get a second budget. Use that name, or say that they are other people with "
+        "open(..., inputs=X, allow_same_inputs=True) (--same-inputs), which is recorded. Nothing "
+        "was spent."
+    )

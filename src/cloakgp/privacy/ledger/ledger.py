@@ -1,0 +1,239 @@
+"""``Ledger``: open a budget, spend from it, look at it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, overload
+
+from numpy.typing import ArrayLike
+
+from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.calibration import checked_budget
+from cloakgp.privacy.ledger import accounts
+from cloakgp.privacy.ledger.accounts import Account, Balance
+from cloakgp.privacy.ledger.book import read_all, read_on, recall
+from cloakgp.privacy.ledger.errors import LedgerError, LedgerTampered
+from cloakgp.privacy.ledger.history import Entry, as_csv, as_jsonl
+from cloakgp.privacy.ledger.inputs import digest
+from cloakgp.privacy.ledger.names import checked_dataset, checked_name, resolved
+from cloakgp.privacy.ledger.sqlite import SQLiteStore
+from cloakgp.privacy.ledger.store import Store
+from cloakgp.privacy.ledger.writing import Opening, Spending
+from cloakgp.privacy.ledger.writing import create as make
+from cloakgp.privacy.numbers import as_number
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Proof that a spend is recorded: only now may noise be drawn."""
+
+    dataset: str
+    release_id: str
+    sequence: int
+    when: str
+    hash: str
+    spent: float  # ε of everything so far, this spend included, at the cap's δ
+
+
+class Ledger:
+    """Keeps what named data sets have spent, and refuses to exceed their cap.
+
+    ``path`` is a file, or an address such as ``sqlite:///budget.ledger``; links are followed.  The
+    object holds nothing but the path: it can be copied, pickled, shared by threads and taken
+    through a fork.  The file must lie on a local disk.  A new one is readable by its owner only;
+    the permissions of an existing one are left as they are.
+
+    Example
+    -------
+    >>> import os, tempfile
+    >>> from cloakgp.privacy import Ledger, Spend
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(os.path.join(folder, "budget.ledger"))
+    ...     _ = ledger.open("heights", epsilon=2.0, delta=1e-5, create=True)
+    ...     _ = ledger.spend(
+    ...         "heights", [Spend.gaussian(5.0)], what="by age", parameters={}, release_id="r1"
+    ...     )
+    ...     print(f"{ledger.spent('heights'):.3f} {ledger.remaining('heights'):.3f}")
+    0.726 1.839
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(resolved(path))
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held open between calls."""
+
+    def open(
+        self,
+        dataset: str,
+        epsilon: float,
+        delta: float,
+        inputs: ArrayLike | None = None,
+        *,
+        create: bool = False,
+        allow_same_inputs: bool = False,
+        allow_other_inputs: bool = False,
+        who: str | None = None,
+    ) -> Self:
+        """Name a data set and cap what it may ever spend.  Again with the same cap is harmless.
+
+        Parameters
+        ----------
+        dataset
+            The name.  "é" is one name, composed or decomposed.
+        epsilon, delta
+            The cap.  It cannot be changed later.
+        inputs
+            The public table X, of which a keyed fingerprint is kept.  The same rows under another
+            name are refused unless ``allow_same_inputs`` says that they are other people, and
+            other rows under the same name unless ``allow_other_inputs`` says that they are the
+            same.  Subsets and supersets of the rows are not recognised.
+        create
+            Make the file if there is none.  With a ledger that exists this changes nothing, so a
+            script may always say it; but then a ledger that was lost or moved is not noticed.
+        who
+            Who opens it, by default CLOAKGP_WHO or user and machine.
+        """
+        dataset = checked_dataset(dataset)
+        cap = checked_budget(epsilon, delta)
+        table = digest(inputs)
+        store = self._store()
+        if create:
+            make(store, who)
+        Opening(dataset, *cap, table, allow_same_inputs, allow_other_inputs, who).record(store)
+        return self
+
+    def spend(
+        self,
+        dataset: str,
+        spends: Sequence[Spend],
+        *,
+        what: str,
+        parameters: Mapping[str, Any],
+        release_id: str,
+        inputs: ArrayLike | None = None,
+        stated: tuple[float, float] | None = None,
+        who: str | None = None,
+    ) -> Receipt:
+        """Record a spend, or refuse it.  Draw noise only after this has returned.
+
+        What the release will do has to be fixed by now, but for the outputs, the noise, and how a
+        later one of its ``spends`` follows from an earlier one; they are listed in that order.
+        Kind and size of all of them may depend on whatever was seen before.  ``parameters`` are
+        public facts that JSON can hold, ``stated`` the (ε, δ) that the release will claim.
+        ``release_id`` may occur once.  ``inputs`` must be those of the data set; the first ones
+        given are remembered.
+        """
+        facts = {
+            "what": checked_name("what", what),
+            "stated": None if stated is None else [as_number("stated", part) for part in stated],
+            "parameters": dict(parameters),
+        }
+        spending = Spending(
+            dataset=checked_dataset(dataset),
+            spends=tuple(Spend(spend.kind, spend.size) for spend in spends),
+            release_id=checked_name("release_id", release_id),
+            table=digest(inputs),
+            facts=facts,
+            who=who,
+        )
+        if not spending.spends:
+            raise LedgerError("spends is empty: there is nothing to record")
+        entry, account = spending.record(self._store())
+        return Receipt(
+            dataset=spending.dataset,
+            release_id=spending.release_id,
+            sequence=entry.sequence,
+            when=entry.facts["when"],
+            hash=entry.hash,
+            spent=accounts.spent(account),
+        )
+
+    def balances(self, dataset: str | None = None) -> list[Balance]:
+        """Return the state of one data set, or of all."""
+        return [accounts.balance(name, each) for name, each in self._accounts(dataset).items()]
+
+    @overload
+    def spent(self, dataset: str) -> float: ...
+
+    @overload
+    def spent(self, dataset: None = None) -> dict[str, float]: ...
+
+    def spent(self, dataset: str | None = None) -> float | dict[str, float]:
+        """Return the ε spent so far, at the cap's δ: of one data set, or of each by name."""
+        spent = {name: accounts.spent(each) for name, each in self._accounts(dataset).items()}
+        return spent if dataset is None else next(iter(spent.values()))
+
+    @overload
+    def remaining(self, dataset: str) -> float: ...
+
+    @overload
+    def remaining(self, dataset: None = None) -> dict[str, float]: ...
+
+    def remaining(self, dataset: str | None = None) -> float | dict[str, float]:
+        """Return the ε that one further Gaussian release at the cap's δ may have, 0 if none.
+
+        This is more than the cap less what was spent: releases compose better than by adding ε.
+        The next size may be chosen by it, and by all that was seen.
+        """
+        left = {name: accounts.remaining(each) for name, each in self._accounts(dataset).items()}
+        return left if dataset is None else next(iter(left.values()))
+
+    def history(self, dataset: str | None = None) -> list[Entry]:
+        """Return all entries, or those about one data set, in the order they were made."""
+        entries: list[Entry] = []
+        book = read_all(self._store(), entries.append)
+        if dataset is None:
+            return entries
+        dataset = checked_dataset(dataset)
+        book.account(dataset)
+        return [entry for entry in entries if entry.dataset == dataset]
+
+    def export(self, form: Literal["jsonl", "csv"] = "jsonl") -> str:
+        """Return the whole history as a string, for auditors: they can work out every hash."""
+        if form not in ("jsonl", "csv"):
+            raise LedgerError(f"form must be 'jsonl' or 'csv', got {form!r}")
+        return (as_jsonl if form == "jsonl" else as_csv)(self.history())
+
+    def verify(self, head: str | None = None) -> str:
+        """Read and check the whole file, and return the hash of its last entry.
+
+        Keep that hash elsewhere: given back as ``head``, it shows that nothing up to it was
+        rewritten, which the file alone cannot show against somebody who rewrites all of it.
+        """
+        hashes: set[str] = set()
+        store = self._store()
+        book = read_all(store, lambda entry: hashes.add(entry.hash))
+        store.check()
+        if head is not None and head not in hashes:
+            raise LedgerTampered(
+                f"the history of {self.path} does not hold the entry {head}: it was rewritten, or "
+                "this is an older copy or another ledger. Do not spend on it."
+            )
+        return book.hash
+
+    def _store(self) -> Store:
+        return SQLiteStore(self.path)
+
+    def _accounts(self, dataset: str | None) -> dict[str, Account]:
+        store = self._store()
+        book = read_on(store, recall(store))
+        if dataset is None:
+            return dict(book.accounts)
+        dataset = checked_dataset(dataset)
+        return {dataset: book.account(dataset)}

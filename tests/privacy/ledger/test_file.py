@@ -1,0 +1,413 @@
+"""The file: what is refused, where it may lie, who may read it, and what lies beside it."""
+
+import contextlib
+import copy
+import os
+import pickle
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import pytest
+from ledger_helpers import CAP, as_nobody, forged_spend, forget, raw, releases, spend
+from sklearn.base import clone
+
+from cloakgp import PrivateGPRegressor
+from cloakgp.privacy.ledger import Ledger, LedgerError, sqlite, writing
+
+
+@pytest.fixture
+def public():
+    """A folder that other users may enter; those of pytest are closed to them."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("folder_mode", [0o777, 0o555])
+def test_a_read_only_ledger_can_be_read_but_not_spent_on(public, folder_mode):
+    path = public / "budget.ledger"
+    ledger = Ledger(path)
+    ledger.open("people", *CAP, create=True)
+    spend(ledger, "r1")
+    before = ledger.history()
+    path.chmod(0o444)
+    public.chmod(folder_mode)
+    text = as_nobody(lambda: spend(ledger, "r2"))
+    assert "read-only" in text or "cannot be opened" in text
+    assert "Nothing was spent" in text
+
+    def read_then_complain():
+        assert ledger.history() == before
+        assert ledger.spent("people") > 0
+        raise LedgerError("was read")
+
+    assert "was read" in as_nobody(read_then_complain)
+    path.chmod(0o644)
+    public.chmod(0o755)
+    assert ledger.history() == before
+
+
+def test_a_ledger_that_may_not_be_read_or_made_is_explained(public):
+    ledger = Ledger(public / "budget.ledger")
+    ledger.open("people", *CAP, create=True)
+    ledger.path.chmod(0o600)
+    assert "cannot be" in as_nobody(ledger.history)
+    assert "cannot be" in as_nobody(lambda: spend(ledger))
+    other = Ledger(public / "other.ledger")
+    assert "cannot be" in as_nobody(lambda: other.open("people", *CAP, create=True))
+    assert not other.path.exists()
+
+
+NOT_A_LEDGER = {
+    "noise": bytes(range(256)) * 40,
+    "text": b"age,height\n1,2\n",
+    "half a header": b"SQLite format 3\x00" + b"\x00" * 30,
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("content", NOT_A_LEDGER.values(), ids=NOT_A_LEDGER.keys())
+def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_was(path, content):
+    path.write_bytes(content)
+    ledger = Ledger(path)
+    acts = [ledger.history, lambda: spend(ledger), lambda: ledger.open("people", *CAP)]
+    for act in (*acts, lambda: ledger.open("people", *CAP, create=True)):
+        with pytest.raises(LedgerError, match="ledger"):
+            act()
+    assert path.read_bytes() == content
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_missing_ledger_is_only_made_if_that_is_asked_for(path):
+    ledger = Ledger(path)
+    with pytest.raises(LedgerError, match=r"there is no ledger.*create=True.*--new"):
+        ledger.open("people", *CAP)
+    assert os.listdir(path.parent) == []
+    ledger.open("people", *CAP, create=True)
+    spend(ledger)
+    before = ledger.history()
+    ledger.open("people", *CAP, create=True)  # harmless, so a script may always say it
+    ledger.open("people", *CAP)
+    assert ledger.history() == before
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("tables", [False, True], ids=["0 bytes", "a database without tables"])
+def test_an_empty_file_may_be_a_ledger_that_was_lost_and_is_refused(path, create, tables):
+    path.write_bytes(b"")
+    if tables:
+        with raw(path) as connection:
+            connection.execute("CREATE TABLE t (x)")
+            connection.execute("DROP TABLE t")
+        assert path.stat().st_size > 0
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match=r"an empty file is not a ledger.*lost"):
+        Ledger(path).open("people", *CAP, create=create)
+    assert path.read_bytes() == before
+
+
+def test_another_database_is_refused_and_left_as_it_was(path):
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        raw.execute("CREATE TABLE history (note TEXT)")
+    before = path.read_bytes()
+    ledger = Ledger(path)
+    for act in (ledger.history, lambda: spend(ledger), lambda: ledger.open("people", *CAP)):
+        with pytest.raises(LedgerError, match="not a ledger"):
+            act()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("page", [0, 1, 2, 3])
+def test_a_damaged_page_never_passes_as_an_emptier_ledger(ledger, path, page):
+    """Every page is overwritten in turn: either an error, or every spend is still there."""
+    for number in range(9):
+        spend(ledger, f"r{number}", parameters={"note": "x" * 300})
+    before = ledger.history()
+    with open(path, "r+b") as file:
+        file.seek(page * 4096 + (100 if page == 0 else 0))
+        file.write(b"\xa5" * 2000)
+    try:
+        after = ledger.history()
+    except LedgerError as error:
+        after, text = None, str(error)
+    if after is not None:
+        assert after == before
+        return
+    assert "damaged" in text or "not as it was written" in text
+    with pytest.raises(LedgerError):
+        spend(ledger, "more")
+
+
+def test_a_file_cut_short_is_refused(ledger, path):
+    for number in range(9):
+        spend(ledger, f"r{number}", parameters={"note": "x" * 3000})
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size - 8192)
+    for act in (ledger.verify, lambda: spend(ledger, "more")):
+        with pytest.raises(LedgerError, match=r"damaged|not as it was written"):
+            act()
+
+
+def test_a_ledger_that_others_keep_busy_is_explained(ledger, path, monkeypatch):
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as raw:
+        raw.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match=r"busy.*Nothing was spent"):
+            spend(ledger)
+        assert ledger.spent("people") == 0.0  # readers need not wait
+    spend(ledger)
+
+
+def test_reading_never_makes_a_file(path):
+    ledger = Ledger(path)
+    for act in (
+        ledger.history,
+        ledger.spent,
+        ledger.remaining,
+        ledger.export,
+        ledger.verify,
+        ledger.balances,
+    ):
+        with pytest.raises(LedgerError, match="there is no ledger"):
+            act()
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        spend(ledger)
+    assert os.listdir(path.parent) == []
+
+
+def test_missing_folders_and_folders_are_explained(tmp_path):
+    with pytest.raises(LedgerError, match="does not exist; make it first"):
+        Ledger(tmp_path / "no" / "ledger").open("people", *CAP, create=True)
+    with pytest.raises(LedgerError, match="is a folder"):
+        Ledger(tmp_path).open("people", *CAP, create=True)
+
+
+def test_nothing_is_left_beside_the_file(ledger, path):
+    spend(ledger)
+    ledger.verify()
+    assert os.listdir(path.parent) == [path.name]
+    with raw(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def modes(folder):
+    return {os.stat(os.path.join(folder, name)).st_mode & 0o777 for name in os.listdir(folder)}
+
+
+def test_a_new_ledger_and_its_journal_are_never_readable_by_others(path, monkeypatch):
+    seen = []
+
+    def watch(module, name):
+        function = getattr(module, name)
+
+        def watched(*args, **options):
+            done = function(*args, **options)
+            seen.append((name, os.listdir(path.parent), modes(path.parent)))
+            return done
+
+        monkeypatch.setattr(module, name, watched)
+
+    for module, name in ((sqlite, "connect"), (sqlite, "_fill"), (sqlite, "_give_name")):
+        watch(module, name)
+    watch(writing, "append")
+    before = os.umask(0)
+    try:
+        ledger = Ledger(path).open("people", *CAP, create=True)
+        spend(ledger)
+    finally:
+        os.umask(before)
+    assert {name for name, _, _ in seen} == {"connect", "_fill", "_give_name", "append"}
+    assert all(found == {0o600} for _, _, found in seen)
+    assert f"{path.name}-journal" in next(files for name, files, _ in seen if name == "append")
+    assert modes(path.parent) == {0o600}
+
+
+def test_the_permissions_of_an_existing_ledger_are_left_as_they_are(ledger, path):
+    path.chmod(0o640)
+    spend(ledger)
+    ledger.open("people", *CAP, create=True)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_ledger_is_made_on_a_disk_without_links(path, monkeypatch):
+    def refuse(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    spend(Ledger(path).open("people", *CAP, create=True))
+    assert os.listdir(path.parent) == [path.name]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_ledger_that_somebody_else_makes_meanwhile_is_not_replaced(path, monkeypatch, links):
+    fill, made = sqlite._fill, []
+
+    def slow(*args):
+        fill(*args)
+        if not made:
+            made.append(True)
+            spend(Ledger(path).open("people", *CAP, create=True), "theirs")
+
+    def refuse(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(sqlite, "_fill", slow)
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    ledger = Ledger(path).open("people", *CAP, create=True)
+    assert releases(ledger) == ["theirs"]
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_ledger_that_cannot_be_made_leaves_nothing_behind(path, monkeypatch):
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(sqlite, "_fill", full)
+    with pytest.raises(LedgerError, match="No space left"):
+        Ledger(path).open("people", *CAP, create=True)
+    assert os.listdir(path.parent) == []
+
+
+# ---------------------------------------------------------------------- links, and files of 0.1.0
+
+
+def test_a_ledger_goes_by_the_name_of_its_real_file(ledger, path, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link"
+    link.symlink_to(path)
+    assert Ledger(link) == ledger
+    spend(Ledger(link), "through the link")
+    assert releases(ledger) == ["through the link"]
+    assert os.listdir(link.parent) == ["link"]
+
+
+def test_a_link_to_nowhere_is_made_where_it_leads(path, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    Ledger(link).open("people", *CAP, create=True)
+    assert path.is_file()
+    assert link.is_symlink()
+
+
+@contextlib.contextmanager
+def in_wal_mode(path, *release_ids):
+    """A file as 0.1.0 left it while somebody was reading: the last spends are in its log."""
+    with raw(path) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for release_id in release_ids:
+            connection.execute("BEGIN IMMEDIATE")
+            forged_spend(connection, release_id)
+            connection.execute("COMMIT")
+        assert path.with_name(path.name + "-wal").stat().st_size > 0
+        yield
+
+
+def test_reading_through_a_link_in_a_folder_that_cannot_be_written_shows_all_spends(public):
+    path = public / "budget.ledger"
+    ledger = Ledger(path).open("people", *CAP, create=True)
+    spend(ledger, "r1")
+    (public / "closed").mkdir()
+    link = public / "closed" / "link"
+    link.symlink_to(path)
+    with in_wal_mode(path, "r2", "r3"):
+        for each in (public, *public.glob("budget*")):
+            each.chmod(0o777)
+        (public / "closed").chmod(0o555)
+
+        def look():
+            assert releases(Ledger(link)) == ["r1", "r2", "r3"]
+            raise LedgerError(f"spent {Ledger(link).spent('people'):.6f}")
+
+        text = as_nobody(look)
+    (public / "closed").chmod(0o755)
+    assert f"spent {ledger.spent('people'):.6f}" in text
+    assert ledger.balances("people")[0].releases == 3
+
+
+def test_a_ledger_in_wal_mode_is_read_whole_and_converted_by_the_first_write(ledger, path):
+    spend(ledger, "r1")
+    with in_wal_mode(path, "r2"):
+        assert releases(ledger) == ["r1", "r2"]
+    spend(ledger, "r3")
+    with raw(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    assert os.listdir(path.parent) == [path.name]
+    forget()
+    assert releases(ledger) == ["r1", "r2", "r3"]
+
+
+def test_no_spend_is_taken_while_others_keep_the_file_in_wal_mode(ledger, path, monkeypatch):
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    with in_wal_mode(path, "r1"), pytest.raises(LedgerError, match=r"busy.*Nothing was spent"):
+        spend(ledger, "r2")
+    spend(ledger, "r2")
+    assert releases(ledger) == ["r1", "r2"]
+
+
+def test_a_copy_in_wal_mode_can_be_read_in_a_folder_that_cannot_be_written(public):
+    path = public / "budget.ledger"
+    ledger = Ledger(path).open("people", *CAP, create=True)
+    with in_wal_mode(path, "r1"):
+        pass
+    assert os.listdir(public) == [path.name]
+    path.chmod(0o444)
+    public.chmod(0o555)
+
+    def look():
+        assert releases(ledger) == ["r1"]
+        raise LedgerError("was read")
+
+    assert "was read" in as_nobody(look)
+    assert "Nothing was spent" in as_nobody(lambda: spend(ledger, "r2"))
+
+
+def test_a_commit_waits_for_the_disk(ledger, path):
+    with contextlib.closing(sqlite.connect(path, "mode=rw")) as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
+        assert connection.execute("PRAGMA fullfsync").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("form", [str, Path, "sqlite:///{}".format, lambda path: f"{path} ?#%41é"])
+def test_a_ledger_is_named_by_a_path_or_an_address(path, form):
+    ledger = Ledger(form(path))
+    ledger.open("people", *CAP, create=True)
+    assert ledger.path.is_file()
+    assert ledger.path.parent == path.parent
+    spend(ledger)
+    assert ledger.path.name in repr(ledger)
+
+
+def test_relative_names_keep_their_meaning_when_the_folder_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    books = [Ledger("a.ledger"), Ledger("sqlite:///a.ledger")]
+    monkeypatch.chdir("/")
+    assert books[0].path == books[1].path == tmp_path / "a.ledger"
+    assert books[0] == books[1]
+    assert len({*books}) == 1
+
+
+@pytest.mark.parametrize("name", ["", "postgresql://host/db", "sqlite://", "sqlite:///", "a\0b"])
+def test_names_that_are_no_file_are_refused(name):
+    with pytest.raises(LedgerError):
+        Ledger(name)
+
+
+def test_a_ledger_can_be_copied_pickled_and_cloned_and_holds_nothing_open(ledger):
+    for twin in (copy.deepcopy(ledger), pickle.loads(pickle.dumps(ledger))):
+        assert vars(twin) == {"path": ledger.path}
+        assert twin.spent() == ledger.spent()
+    model = clone(PrivateGPRegressor(ledger=ledger, dataset="people"))
+    assert model.ledger == ledger
+    with ledger as same:
+        assert same is ledger
+    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for number in range(5):
+        spend(ledger, f"r{number}")
+    if files:
+        assert len(os.listdir("/proc/self/fd")) <= files

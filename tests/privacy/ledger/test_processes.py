@@ -1,0 +1,139 @@
+"""No interleaving and no crash spends more than the cap or loses a spend, with real processes."""
+
+import contextlib
+import multiprocessing
+import threading
+import time
+
+import pytest
+from ledger_helpers import CAP, TENTH, go, heard, kill, releases, spend, start
+
+from cloakgp.privacy.accounting import total_guarantee
+from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, sqlite
+
+
+def test_32_processes_racing_for_a_budget_that_fits_10_spends_give_exactly_10(ledger, path):
+    workers = [start(path, "race") for _ in range(4)]
+    for worker in workers:
+        heard(worker, "ready")
+    for number, worker in enumerate(workers):
+        go(worker, f"racer-{number}")
+    lines = [line for worker in workers for line in worker.communicate()[0].splitlines()]
+    results = dict(line.split() for line in lines)
+    assert len(results) == 32
+    assert list(results.values()).count("refused") == 22
+    winners = {name for name, result in results.items() if result == "spent"}
+    assert set(releases(ledger)) == winners
+    assert len(releases(ledger)) == len(winners) == 10
+    assert ledger.spent("people") <= CAP[0]
+    ledger.verify()
+
+
+def test_processes_that_make_the_same_ledger_at_once_make_one(path):
+    workers = [start(path, "open") for _ in range(4)]
+    for worker in workers:
+        heard(worker, "ready")
+    for worker in workers:
+        go(worker, "now")
+    for worker in workers:
+        heard(worker, "opened")
+        worker.communicate()
+    assert [entry.facts["event"] for entry in Ledger(path).history()] == ["created", "opened"]
+
+
+def test_kill_9_between_commit_and_noise_wastes_a_spend_and_never_loses_one(ledger, path):
+    worker = start(path, "die between commit and noise")
+    heard(worker, "ready")
+    go(worker, "victim")
+    heard(worker, "committed")
+    kill(worker)
+    assert releases(ledger) == ["victim"]
+    assert ledger.spent("people") == pytest.approx(total_guarantee([TENTH], CAP[1]))
+    spend(ledger, "next")
+    ledger.verify()
+    assert releases(ledger) == ["victim", "next"]
+
+
+def test_kill_9_before_the_commit_counts_nothing_and_locks_nobody_out(ledger, path):
+    worker = start(path, "die before the commit")
+    heard(worker, "ready")
+    go(worker, "victim")
+    heard(worker, "written")
+    kill(worker)
+    assert releases(ledger) == []
+    spend(ledger, "victim")
+    ledger.verify()
+
+
+def test_whatever_was_acknowledged_before_a_kill_at_any_moment_is_in_the_ledger(path):
+    ledger = Ledger(path)
+    ledger.open("people", 50.0, 1e-5, create=True)
+    acknowledged = []
+    workers = [start(path, "spend until killed", 1e-3) for _ in range(4)]
+    for number, worker in enumerate(workers):
+        heard(worker, "ready")
+        go(worker, f"w{number}")
+    for number, worker in enumerate(workers):
+        time.sleep(0.037 * (number + 1))
+        kill(worker)
+        acknowledged += worker.stdout.read().split("\n")[:-1]
+    found = releases(ledger)
+    assert acknowledged
+    assert set(acknowledged) <= set(found)
+    assert len(found) <= len(acknowledged) + len(workers)
+    ledger.verify()
+
+
+@pytest.mark.parametrize("limit", [4096, 40_000])  # neither the journal fits, nor the commit
+def test_a_disk_that_is_full_is_explained_and_nothing_is_spent(ledger, path, limit):
+    """No file of the worker may grow beyond the limit."""
+    before = ledger.history()
+    worker = start(path, "full disk")
+    heard(worker, "ready")
+    go(worker, limit)
+    line = heard(worker, "error False: ")
+    worker.communicate()
+    assert "full" in line
+    assert line.endswith("Nothing was spent.")
+    assert ledger.history() == before
+    ledger.verify()
+    spend(ledger)
+
+
+def test_a_spend_for_which_no_page_is_left_is_explained_and_not_counted(ledger, monkeypatch):
+    connect = sqlite.connect
+
+    def tight(path, purpose):
+        connection = connect(path, purpose)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    before = ledger.history()
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "connect", tight)
+        with pytest.raises(LedgerError, match=r"the disk is full.*Nothing was spent"):
+            spend(ledger, parameters={"note": "x" * 50_000})
+    assert ledger.history() == before
+    spend(ledger, parameters={"note": "x" * 50_000})
+
+
+def test_threads_and_forks_share_a_budget(ledger):
+    def attempt(name):
+        with contextlib.suppress(BudgetExceeded):
+            spend(ledger, name)
+
+    threads = [threading.Thread(target=attempt, args=(f"t{n}",)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    fork = multiprocessing.get_context("fork")
+    children = [fork.Process(target=attempt, args=(f"f{n}",)) for n in range(4)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
+    assert len(releases(ledger)) == 10
+    ledger.verify()
