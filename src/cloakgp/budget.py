@@ -98,7 +98,8 @@ def open_command(
         return
     _say(
         f"{balance.dataset} may spend epsilon = {balance.epsilon:g} at delta = {balance.delta:g} "
-        f"in all; {rounded_down(balance.remaining)} is left for one more release. Kept in {book.path}."
+        f"in all; {rounded_down(balance.remaining)} is left for one more release. Kept in "
+        f"{book.path}."
     )
 
 

@@ -52,9 +52,9 @@ def test_the_sum_is_exact_whatever_the_order():
 
 
 def test_the_cost_is_that_of_the_equivalents():
-    assert cost([]) == 0
-    assert cost([RELEASE]) == Fraction(RELEASE.size) ** 2
-    assert cost([PURE, PURE]) == 2 * Fraction(gaussian_equivalent(PURE).size) ** 2
+    assert cost((RELEASE,)) == Fraction(RELEASE.size) ** 2
+    assert cost((PURE, PURE)) == 2 * Fraction(gaussian_equivalent(PURE).size) ** 2
+    assert cost((PURE, RELEASE)) == cost((PURE,)) + cost((RELEASE,))
 
 
 @pytest.mark.parametrize("allowed", [math.nan, math.inf, -math.inf, -1.0])
@@ -75,7 +75,7 @@ def test_a_spend_whose_equivalent_is_no_number_is_not_counted(monkeypatch, size)
     monkeypatch.setattr(accounts, "gaussian_equivalent", lambda _: SimpleNamespace(size=size))
     unseen = Spend("pure", 0.123456)  # others are remembered
     with pytest.raises(LedgerError, match="cannot be counted"):
-        cost([unseen])
+        cost((unseen,))
 
 
 @pytest.mark.parametrize("first", [[TENTH], [SELECTION], [PURE], [SELECTION, RELEASE], [RELEASE]])
@@ -109,7 +109,7 @@ def test_what_was_spent_is_the_total_of_the_first_entry_and_one_gaussian():
     assert spent(account()) == 0.0
     assert spent(account([SELECTION, RELEASE])) == total_guarantee([SELECTION, RELEASE], CAP[1])
     found = account([SELECTION], [PURE], [RELEASE])
-    as_one = filter_spends([SELECTION], float(cost([PURE, RELEASE])))
+    as_one = filter_spends([SELECTION], float(cost((PURE, RELEASE))))
     assert spent(found) == total_guarantee(as_one, CAP[1])
 
 

@@ -10,7 +10,6 @@ worked out once, before anybody else is kept waiting.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -53,17 +52,13 @@ class Balance:
     releases: int
 
 
-def cost(spends: Sequence[Spend]) -> Fraction:
-    """Return what spends after the first entry cost: Σμ² of their equivalents, exactly."""
-    return sum((_square(spend) for spend in spends), start=Fraction(0))
-
-
 @lru_cache(maxsize=1024)
-def _square(spend: Spend) -> Fraction:
-    size = gaussian_equivalent(spend).size
-    if not 0.0 < size < math.inf:
-        raise LedgerError(f"{spend} cannot be counted. Nothing was spent.")
-    return Fraction(size) ** 2
+def cost(spends: Spends) -> Fraction:
+    """Return what an entry after the first one costs: Σμ² of its equivalents, exactly."""
+    sizes = [gaussian_equivalent(spend).size for spend in spends]
+    if not all(0.0 < size < math.inf for size in sizes):
+        raise LedgerError(f"{spends} cannot be counted. Nothing was spent.")
+    return sum((Fraction(size) ** 2 for size in sizes), start=Fraction(0))
 
 
 @lru_cache(maxsize=1024)

@@ -30,6 +30,10 @@ BATCH, FEW = 5000, 50
 MOST_LEDGERS = 64
 
 
+#: Long histories repeat themselves.
+_spend = lru_cache(maxsize=1024)(Spend)
+
+
 @dataclass
 class Book:
     """What follows from the entries so far, every one of them checked."""
@@ -92,8 +96,8 @@ class Book:
                 cap = checked_budget(facts["epsilon"], facts["delta"])
                 account = self.accounts.get(dataset) or Account(*cap)  # the first cap stays
             else:
-                spends = tuple(Spend(each["kind"], each["size"]) for each in facts["spends"])
-                account = self.accounts[dataset].after(spends)
+                spends = [_spend(each["kind"], each["size"]) for each in facts["spends"]]
+                account = self.accounts[dataset].after(tuple(spends))
                 self.release_ids.add(facts["release_id"])
             mark = facts["inputs"]
             if mark is not None and mark not in account.inputs:
@@ -146,18 +150,16 @@ class Memory:
 
 
 @lru_cache(maxsize=MOST_LEDGERS)
-def _remembered(name: str, identity: Hashable) -> Memory:
+def _remembered(name: str, identity: Hashable, process: int) -> Memory:
     return Memory(name)
 
 
-# A fork may have happened while another thread was in the middle of something.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_remembered.cache_clear)
-
-
 def recall(store: Store) -> Memory:
-    """Return what this process knows of a ledger."""
-    return _remembered(store.name, store.identity())
+    """Return what this process knows of a ledger.
+
+    A fork begins anew: it may have happened while another thread was in the middle of reading.
+    """
+    return _remembered(store.name, store.identity(), os.getpid())
 
 
 def read_on(store: Store, memory: Memory, each: Callable[[Entry], object] | None = None) -> Book:

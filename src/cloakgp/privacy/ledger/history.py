@@ -72,12 +72,11 @@ def written(facts: Mapping[str, Any]) -> str:
 def verified(rows: Iterable[Row], sequence: int, previous: str, name: str) -> Iterator[Entry]:
     """Read the rows that follow entry ``sequence``, whose hash is ``previous``; check each hash."""
     for number, (place, entry, recorded) in enumerate(rows, start=sequence + 1):
-        sound = place == number and isinstance(entry, bytes)
         found = link(number, previous, entry) if isinstance(entry, bytes) else ""
-        if not sound or recorded != found.encode():
+        if not isinstance(entry, bytes) or (place, recorded) != (number, found.encode()):
             raise tampered(name, f"entry {number} was edited, removed or moved")
         try:
-            facts = json.loads(entry)  # type: ignore[arg-type]
+            facts = json.loads(entry.decode())
         except (ValueError, RecursionError):
             raise tampered(name, f"entry {number} makes no sense") from None
         yield Entry(number, facts, previous, found)
