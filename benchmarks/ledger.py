@@ -3,8 +3,8 @@
     python benchmarks/ledger.py [--quick] [--before FOLDER]
 
 Prints CPU times for the first read by a process and for a spend after it, at 10³, 10⁴ and 10⁵
-entries, and their ratios to 10³.  ``--before`` is the ``src`` folder of an earlier version, which is
-timed in the same run.  The long histories are written by the functions of the ledger itself, in
+entries, and their ratios to 10³.  ``--before`` is the ``src`` folder of an earlier version, timed
+in the same run.  The long histories are written by the functions of the ledger itself, in
 one transaction.
 """
 

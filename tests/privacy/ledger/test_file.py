@@ -7,6 +7,7 @@ import pickle
 import shutil
 import sqlite3
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ledger_helpers import CAP, as_nobody, forged_spend, forget, raw, releases, 
 from sklearn.base import clone
 
 from cloakgp import PrivateGPRegressor
+from cloakgp.privacy.accounting import Spend
 from cloakgp.privacy.ledger import Ledger, LedgerError, sqlite, writing
 
 
@@ -348,6 +350,27 @@ def test_no_spend_is_taken_while_others_keep_the_file_in_wal_mode(ledger, path, 
         spend(ledger, "r2")
     spend(ledger, "r2")
     assert releases(ledger) == ["r1", "r2"]
+
+
+def test_many_who_meet_a_file_in_wal_mode_at_once_all_get_their_turn(ledger, path):
+    with in_wal_mode(path, "r0"):
+        pass
+    start, errors = threading.Barrier(6), []
+
+    def work(name):
+        start.wait()
+        try:
+            spend(ledger, name, [Spend("gaussian", 1e-3)])
+        except LedgerError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(releases(ledger)) == 7
 
 
 def test_a_copy_in_wal_mode_can_be_read_in_a_folder_that_cannot_be_written(public):

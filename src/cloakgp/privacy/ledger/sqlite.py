@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import sqlite3
 import tempfile
 import time
@@ -147,8 +148,7 @@ class SQLiteStore:
         """Hold SQLite's one write lock from before the first read until the commit."""
         with self._explained():
             self._check_place()
-            with contextlib.closing(connect(self._path, "mode=rw")) as connection:
-                _lock(connection, self.name)
+            with contextlib.closing(self._locked()) as connection:
                 try:
                     yield SQLiteTransaction(connection, self.name)
                     self._commit(connection)
@@ -164,6 +164,25 @@ class SQLiteStore:
             with contextlib.closing(_reader(self._path)) as connection:
                 if connection.execute("PRAGMA integrity_check").fetchall() != [(b"ok",)]:
                     raise damaged(self.name)
+
+    def _locked(self) -> sqlite3.Connection:
+        """Return a connection that holds the write lock, in rollback mode.
+
+        In WAL mode, that of 0.1.0, what was committed last may be in a second file alone, and be
+        lost with it.  Only who is alone can change the mode, so nobody waits with a connection.
+        """
+        deadline = time.monotonic() + BUSY_SECONDS
+        while time.monotonic() <= deadline:
+            connection = connect(self._path, "mode=rw")
+            try:
+                if _lock(connection):
+                    return connection
+            except BaseException:
+                connection.close()
+                raise
+            connection.close()
+            time.sleep(random.uniform(0.0, 0.02))
+        raise LedgerError(f"the ledger {self.name} cannot be used: {_BUSY}. Nothing was spent.")
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -228,26 +247,18 @@ def _reader(path: Path) -> sqlite3.Connection:
     return connect(path, "immutable=1")
 
 
-def _lock(connection: sqlite3.Connection, name: str) -> None:
-    """Take the write lock, in rollback mode.
-
-    In WAL mode, that of 0.1.0, what was committed last may be in a second file alone, and be lost
-    with it.
-    """
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA journal_mode").fetchone() == (b"delete",):
-            return
-        connection.execute("ROLLBACK")
-        try:
-            connection.execute("PRAGMA journal_mode = DELETE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise
-        if time.monotonic() > deadline:
-            raise LedgerError(f"the ledger {name} cannot be used: {_BUSY}. Nothing was spent.")
-        time.sleep(0.01)
+def _lock(connection: sqlite3.Connection) -> bool:
+    """Take the write lock if the file is in rollback mode; otherwise try to have it so."""
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA journal_mode").fetchone() == (b"delete",):
+        return True
+    connection.execute("ROLLBACK")
+    try:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+    return False
 
 
 def _fill(path: Path, key: bytes, entry: str, link: str) -> None:
