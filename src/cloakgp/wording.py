@@ -34,12 +34,14 @@ _ASSIGNED = re.compile(rf"(?<![\w-])({_NAME})=({_VALUE})")
 _AS_SUBJECT = re.compile(rf"(^|[;.] )({_NAME})(?= (?:must|is|are|has|needs|cannot|and|beyond)\b)")
 _AS_OBJECT = re.compile(rf"\b(drop|in|smaller|larger|into|needs|give) ({_NAME})\b(?!=)")
 _ANYWHERE = re.compile(rf"(?<![\w-])({_LONG_NAME})(?!\w)")
+#: What is said for both is left for the command line alone.
+_IN_PYTHON = re.compile(r"Ledger\(\.\.\.\)\.open\([^()]*\) or ")
 _OUTPUTS = re.compile(r"(?<![\w-])y(?= (?:holds|must|has)\b)|(?<=\bof )y\b")
 
 
 def in_options(message: str) -> str:
     """Return a message with options for parameters and the private column for y."""
-    message = message.replace("Ledger(...).open(...) or ", "")
+    message = _IN_PYTHON.sub("", message)
     message = _ASSIGNED.sub(_option, message)
     message = _AS_SUBJECT.sub(lambda found: found[1] + _OPTIONS[found[2]], message)
     message = _AS_OBJECT.sub(lambda found: f"{found[1]} {_OPTIONS[found[2]]}", message)

@@ -67,6 +67,6 @@ MODULES = {
         Module("utility", ("test_utility*.py",)),
         Module("accounting", ("test_accounting*.py",)),
         Module("filter", ("test_filter*.py",)),
-        Module("ledger", ("test_ledger*.py",)),
+        Module("ledger", ("ledger/test_*.py",)),
     )
 }

@@ -252,6 +252,7 @@ def test_whatever_is_chosen_by_what_was_seen_stays_under_the_cap(cap, share, kin
     assert true_delta(first, cap[0], options) <= cap[1] * (1 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cap", "factor"), [((1.0, 1e-5), 1.9), ((1.0, 0.01), 1.1)])
 def test_totals_of_fixed_sizes_would_let_the_same_attack_exceed_the_cap(cap, factor):
     worst = 0.0

@@ -328,6 +328,7 @@ def test_reading_in_batches_ends_at_the_end_also_if_the_last_one_is_full(store, 
         assert read_on(store, Memory(store.name)).sequence == 6
 
 
+@pytest.mark.slow
 def test_threads_that_share_a_memory_count_every_entry_once(tmp_path):
     ledger = Ledger(tmp_path / "budget.ledger").open("people", 50.0, 1e-5, create=True)
     errors = []

@@ -12,6 +12,8 @@ from ledger_helpers import TENTH, forget, go, heard, kill, raw, releases, spend,
 from cloakgp.privacy.accounting import Spend
 from cloakgp.privacy.ledger import Ledger, LedgerError
 
+pytestmark = pytest.mark.slow
+
 SIDES = ("-journal", "-wal", "-shm")
 
 

@@ -91,6 +91,7 @@ def reference_fits(taken, new):
     return math.fsum(gaussian_equivalent(each).size ** 2 for each in rest) <= room
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     st.lists(

@@ -11,6 +11,8 @@ from ledger_helpers import CAP, TENTH, go, heard, kill, releases, spend, start
 from cloakgp.privacy.accounting import total_guarantee
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, sqlite
 
+pytestmark = pytest.mark.slow  # real processes
+
 
 def test_32_processes_racing_for_a_budget_that_fits_10_spends_give_exactly_10(ledger, path):
     workers = [start(path, "race") for _ in range(4)]

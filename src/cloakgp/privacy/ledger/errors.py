@@ -62,13 +62,13 @@ def empty(name: str) -> LedgerError:
     return LedgerError(
         f"{name} is empty, and an empty file is not a ledger: what was in it may have been lost, "
         "and with it all that was spent. Nothing is spent on it. Restore the latest copy; only if "
-        "there never was a ledger, remove the file and open a new one (create=True, --new)."
+        "there never was a ledger, remove the file and ask for a new one."
     )
 
 
 def missing(name: str) -> LedgerError:
     """Return the error for a ledger that does not exist."""
     return LedgerError(
-        f"there is no ledger at {name}. Check the name; a new ledger has to be asked for: "
+        f"there is no ledger at {name}. Check the name; a new one has to be asked for: "
         "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
     )

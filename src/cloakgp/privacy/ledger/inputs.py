@@ -39,8 +39,9 @@ def other_inputs(dataset: str, owners: Sequence[str]) -> LedgerError:
     whose = f"; they are those of {owners[0]!r}" if owners else ""
     return LedgerError(
         f"the inputs are not those that {dataset!r} has had so far{whose}: is this the right name? "
-        "If they describe the same people in another way, say so with open(..., inputs=X, "
-        "allow_other_inputs=True) (--other-inputs). Nothing was spent."
+        "Nothing was spent. If they describe the same people in another way, say so: "
+        "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open ... "
+        "--other-inputs`."
     )
 
 
@@ -48,7 +49,7 @@ def same_inputs(owners: Sequence[str]) -> LedgerError:
     """Return the error for inputs that other data sets have."""
     return LedgerError(
         f"the data set {owners[0]!r} has exactly these inputs, and the same people under another "
-        "name would get a second budget. Use that name, or say that they are other people with "
-        "open(..., inputs=X, allow_same_inputs=True) (--same-inputs), which is recorded. Nothing "
-        "was spent."
+        "name would get a second budget. Nothing was spent. Use that name, or say that they are "
+        "other people, which is recorded: Ledger(...).open(..., inputs=X, allow_same_inputs=True) "
+        "or `cloakgp budget open ... --same-inputs`."
     )
