@@ -155,9 +155,9 @@ def test_a_file_cut_short_is_refused(ledger, path):
 
 
 def test_a_ledger_that_others_keep_busy_is_explained(ledger, path, monkeypatch):
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as raw:
-        raw.execute("BEGIN IMMEDIATE")
+    with raw(path) as connection, monkeypatch.context() as patch:
+        patch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+        connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match=r"busy.*Nothing was spent"):
             spend(ledger)
         assert ledger.spent("people") == 0.0  # readers need not wait
@@ -345,9 +345,10 @@ def test_a_ledger_in_wal_mode_is_read_whole_and_converted_by_the_first_write(led
 
 
 def test_no_spend_is_taken_while_others_keep_the_file_in_wal_mode(ledger, path, monkeypatch):
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
-    with in_wal_mode(path, "r1"), pytest.raises(LedgerError, match=r"busy.*Nothing was spent"):
-        spend(ledger, "r2")
+    with in_wal_mode(path, "r1"), monkeypatch.context() as patch:
+        patch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+        with pytest.raises(LedgerError, match=r"busy.*Nothing was spent"):
+            spend(ledger, "r2")
     spend(ledger, "r2")
     assert releases(ledger) == ["r1", "r2"]
 

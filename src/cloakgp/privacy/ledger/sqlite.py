@@ -248,16 +248,18 @@ def _reader(path: Path) -> sqlite3.Connection:
 
 
 def _lock(connection: sqlite3.Connection) -> bool:
-    """Take the write lock if the file is in rollback mode; otherwise try to have it so."""
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA journal_mode").fetchone() == (b"delete",):
-        return True
-    connection.execute("ROLLBACK")
-    try:
-        connection.execute("PRAGMA journal_mode = DELETE")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise
+    """Take the write lock, in rollback mode; tell whether that was possible."""
+    for _ in range(2):
+        connection.execute("BEGIN IMMEDIATE")
+        if connection.execute("PRAGMA journal_mode").fetchone() == (b"delete",):
+            return True
+        connection.execute("ROLLBACK")
+        try:
+            connection.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+            return False
     return False
 
 
