@@ -29,10 +29,7 @@ def unplanned(monkeypatch):
 @pytest.fixture
 def book(tmp_path):
     path = tmp_path / "budget.ledger"
-    words = ("budget", "open", path, "people", "--epsilon", "3", "--delta", "1e-5")
-    result = run(*words)
-    if result.exit_code:  # where a new file has to be asked for
-        result = run(*words, "--new")
+    result = run("budget", "open", path, "people", "--epsilon", "3", "--delta", "1e-5", "--new")
     assert result.exit_code == 0, result.output
     return path
 
