@@ -97,6 +97,16 @@ def test_a_missing_ledger_is_only_made_if_that_is_asked_for(path):
     assert ledger.history() == before
 
 
+@pytest.mark.parametrize("end", ["-journal", "-wal"])
+def test_a_new_ledger_is_not_made_beside_what_is_left_of_an_old_one(path, end):
+    """SQLite would take the journal for one of the new file, and undo that."""
+    side = path.with_name(path.name + end)
+    side.write_bytes(b"left")
+    with pytest.raises(LedgerError, match=rf"{end} is left of one.*may have been lost"):
+        Ledger(path).open("people", *CAP, create=True)
+    assert os.listdir(path.parent) == [side.name]
+
+
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("tables", [False, True], ids=["0 bytes", "a database without tables"])
 def test_an_empty_file_may_be_a_ledger_that_was_lost_and_is_refused(path, create, tables):

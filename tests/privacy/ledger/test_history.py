@@ -4,6 +4,7 @@ import contextlib
 import csv
 import hashlib
 import json
+import math
 import shutil
 import sqlite3
 
@@ -11,7 +12,17 @@ import pytest
 from ledger_helpers import change, forge, forget, raw, releases, spend
 
 from cloakgp.privacy.ledger import LedgerError, LedgerTampered, book, names
-from cloakgp.privacy.ledger.history import ORIGIN
+from cloakgp.privacy.ledger.history import (
+    LONGEST_ENTRY,
+    ORIGIN,
+    Entry,
+    as_csv,
+    as_jsonl,
+    canonical,
+    link,
+    verified,
+    written,
+)
 
 
 @pytest.mark.parametrize(
@@ -171,3 +182,121 @@ def test_an_auditor_can_work_out_every_hash_from_an_export(ledger):
     assert json.loads(rows[-1]["facts"]) == ledger.history()[-1].facts
     with pytest.raises(LedgerError, match="form"):
         ledger.export("xml")
+
+
+# ------------------------------------------------------------------------------ without any file
+
+
+def rows_of(*facts):
+    """Return rows as a store would keep them."""
+    rows, previous = [], ORIGIN
+    for number, each in enumerate(facts, start=1):
+        entry = each if isinstance(each, bytes) else canonical(each).encode()
+        previous = link(number, previous, entry)
+        rows.append((number, entry, previous.encode()))
+    return rows
+
+
+def test_the_hash_of_an_entry_covers_its_place_the_hash_before_it_and_its_json():
+    entry = b'{"a":1}'
+    assert link(7, "ab", entry) == hashlib.sha256(b"7\nab\n" + entry).hexdigest()
+
+
+def test_facts_are_written_in_one_way():
+    assert canonical({"b": [1, 0.1], "a": "\u00e9"}) == r'{"a":"\u00e9","b":[1,0.1]}'
+    assert written({"b": 1, "a": 2}) == '{"a":2,"b":1}'
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, object(), {1, 2}, b"x"])
+def test_facts_that_json_cannot_hold_are_refused(value):
+    with pytest.raises(LedgerError, match=r"plain JSON.*Nothing was spent"):
+        written({"parameters": value})
+
+
+def test_facts_nested_without_end_are_refused():
+    endless = []
+    endless.append(endless)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (endless, deep):
+        with pytest.raises(LedgerError, match="plain JSON"):
+            written({"parameters": value})
+
+
+def test_an_entry_may_be_so_long_and_no_longer():
+    room = LONGEST_ENTRY - len('{"a":""}')
+    assert len(written({"a": "x" * room})) == LONGEST_ENTRY
+    with pytest.raises(LedgerError, match=r"more than 65536 characters.*Nothing was spent"):
+        written({"a": "x" * (room + 1)})
+
+
+def test_rows_are_read_with_their_hashes_checked_from_any_entry_on():
+    rows = rows_of({"n": 1}, {"n": 2}, {"n": 3})
+    entries = list(verified(rows, 0, ORIGIN, "the ledger"))
+    assert [entry.facts for entry in entries] == [{"n": 1}, {"n": 2}, {"n": 3}]
+    assert [entry.sequence for entry in entries] == [1, 2, 3]
+    assert [entry.previous for entry in entries] == [ORIGIN, *(e.hash for e in entries[:2])]
+    assert [entry.hash.encode() for entry in entries] == [row[2] for row in rows]
+    assert list(verified(rows[1:], 1, entries[0].hash, "the ledger")) == entries[1:]
+    assert list(verified([], 3, entries[2].hash, "the ledger")) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "row"),
+    [
+        (0, (3, None, None)),
+        (1, (2, None, None)),
+        (1, (2, "a string", b"")),
+        (1, (None, b"{}", b"")),
+        (1, (2, b"{}", None)),
+    ],
+)
+def test_a_row_that_was_changed_is_named(place, row):
+    rows = rows_of({"n": 1}, {"n": 2}, {"n": 3})
+    rows[place] = row
+    with pytest.raises(LedgerTampered, match=f"the ledger.*entry {place + 1} was edited"):
+        list(verified(rows, 0, ORIGIN, "the ledger"))
+
+
+@pytest.mark.parametrize("wrong", ["place", "hash", "previous", "order"])
+def test_a_row_in_the_wrong_place_or_with_the_wrong_hash_is_refused(wrong):
+    rows = rows_of({"n": 1}, {"n": 2}, {"n": 3})
+    start, previous = 0, ORIGIN
+    if wrong == "place":
+        rows[1] = (9, *rows[1][1:])
+    elif wrong == "hash":
+        rows[2] = (*rows[2][:2], rows[1][2])
+    elif wrong == "previous":
+        previous = "1" * 64
+    else:
+        rows[0], rows[1] = rows[1], rows[0]
+    with pytest.raises(LedgerTampered, match="was edited, removed or moved"):
+        list(verified(rows, start, previous, "the ledger"))
+
+
+@pytest.mark.parametrize("entry", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_an_entry_that_is_no_json_makes_no_sense_though_its_hash_fits(entry):
+    with pytest.raises(LedgerTampered, match="entry 1 makes no sense"):
+        list(verified(rows_of(entry), 0, ORIGIN, "the ledger"))
+
+
+def test_exports_hold_every_entry_and_show_the_usual_facts_in_columns():
+    facts = {"event": "spent", "when": "t", "who": "me", "dataset": "d", "what": "w, x"}
+    entry = Entry(1, facts | {"release_id": "r"}, ORIGIN, "h")
+    created = Entry(2, {"event": "created", "when": "t", "who": "me"}, "h", "i")
+    assert [json.loads(line) for line in as_jsonl([entry, created]).splitlines()] == [
+        {"facts": each.facts, "hash": each.hash, "previous": each.previous, "sequence": number}
+        for number, each in ((1, entry), (2, created))
+    ]
+    head, first, second = csv.reader(as_csv([entry, created]).splitlines())
+    names = "sequence when who event dataset what release_id facts previous hash"
+    assert head == names.split()
+    assert first == ["1", "t", "me", "spent", "d", "w, x", "r", canonical(entry.facts), ORIGIN, "h"]
+    assert second == ["2", "t", "me", "created", "", "", "", canonical(created.facts), "h", "i"]
+    assert as_csv([entry]).count("\r") == 0
+
+
+def test_an_entry_tells_the_data_set_it_is_about_in_its_one_form():
+    assert Entry(1, {"dataset": "cafe\u0301"}, "", "").dataset == "caf\u00e9"
+    assert Entry(1, {}, "", "").dataset == ""

@@ -1,6 +1,9 @@
 """Inputs: the same rows under another name, and other rows under this one, are noticed."""
 
 import contextlib
+import hashlib
+import hmac
+import math
 import sqlite3
 
 import numpy as np
@@ -72,3 +75,26 @@ def test_the_key_is_in_no_export_and_differs_between_ledgers(tmp_path):
         assert keys[-1].hex() not in ledger.export()
     assert keys[0] != keys[1]
     assert len({ledger.history()[-1].facts["inputs"] for ledger in books}) == 2
+
+
+def test_a_digest_is_that_of_the_shape_and_the_sorted_rows():
+    rows = np.array([[1.0, 2.0], [1.0, 1.0], [0.0, 3.0]])
+    text = b"3,2\n" + np.array([[0.0, 3.0], [1.0, 1.0], [1.0, 2.0]], dtype="<f8").tobytes()
+    assert digest(rows) == hashlib.sha256(text).digest()
+    assert digest([1, 0]) == digest([[0.0], [1.0]]) == digest(np.array([[1], [0]], dtype=">i4"))
+    assert digest(None) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["abc", [["a"]], [[math.nan]], [[math.inf]], np.zeros((0, 2)), np.zeros((2, 2, 2)), 3],
+)
+def test_what_is_no_table_of_finite_numbers_has_no_digest(wrong):
+    with pytest.raises(LedgerError, match="table of finite numbers"):
+        digest(wrong)
+
+
+def test_a_fingerprint_is_keyed():
+    table = digest(X)
+    assert fingerprint(b"key", table) == hmac.new(b"key", table, "sha256").hexdigest()
+    assert fingerprint(b"key", None) is None

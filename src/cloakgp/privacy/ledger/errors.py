@@ -66,6 +66,15 @@ def empty(name: str) -> LedgerError:
     )
 
 
+def bereft(name: str, side: str) -> LedgerError:
+    """Return the error for a new ledger where a file beside it is left of an old one."""
+    return LedgerError(
+        f"there is no ledger at {name}, but {side} is left of one: it may have been lost, and with "
+        "it all that was spent. Restore the latest copy; only if nothing was ever spent, remove "
+        "that file, too, and ask for a new ledger."
+    )
+
+
 def missing(name: str) -> LedgerError:
     """Return the error for a ledger that does not exist."""
     return LedgerError(

@@ -19,6 +19,7 @@ from pathlib import Path
 from cloakgp.privacy.ledger.errors import (
     CommitFailed,
     LedgerError,
+    bereft,
     damaged,
     empty,
     missing,
@@ -124,6 +125,8 @@ class SQLiteStore:
             self._check_folder()
             if self._path.exists():
                 return
+            if beside := _beside(self._path):
+                raise bereft(self.name, str(beside[0]))
             handle, name = tempfile.mkstemp(prefix=".ledger-", suffix=".new", dir=self._path.parent)
             os.close(handle)
             try:
@@ -233,16 +236,21 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
+def _beside(path: Path) -> list[Path]:
+    """Return the files of SQLite that lie beside a ledger: what is to be undone, or kept."""
+    sides = (path.with_name(path.name + end) for end in ("-journal", "-wal"))
+    return [side for side in sides if side.exists()]
+
+
 def _reader(path: Path) -> sqlite3.Connection:
     """Return a connection for reading, also where the folder cannot be written."""
     try:
         return connect(path, "mode=rw")  # or less, if the file may only be read
     except sqlite3.OperationalError as error:
-        beside = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
         # A file of 0.1.0 is in WAL mode, for which SQLite wants to make files beside it.  If there
         # are none, and we may not make any, all that was committed is in the file itself.
         unmade = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-        if error.sqlite_errorcode & 0xFF not in unmade or any(map(Path.exists, beside)):
+        if error.sqlite_errorcode & 0xFF not in unmade or _beside(path):
             raise
     return connect(path, "immutable=1")
 
