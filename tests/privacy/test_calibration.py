@@ -13,13 +13,14 @@ from cloakgp.privacy import gaussian_epsilon, gaussian_sigma, privacy_profile
 from cloakgp.privacy.calibration import HAIR
 
 EPSILONS = np.geomspace(1e-4, 50.0, 34)
+SOME = [pytest.param(e, marks=[pytest.mark.slow] if i % 11 else []) for i, e in enumerate(EPSILONS)]
 DELTAS = np.geomspace(1e-12, 0.5, 33)
 
 epsilons = st.floats(math.log(1e-4), math.log(50.0)).map(math.exp).map(lambda x: min(x, 50.0))
 deltas = st.floats(math.log(1e-12), math.log(0.5)).map(math.exp).map(lambda x: min(x, 0.5))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", SOME)
 def test_sigma_is_private_and_no_sigma_a_millionth_smaller_is(epsilon):
     for delta in DELTAS:  # 34 × 33 settings in all
         sigma = gaussian_sigma(epsilon, delta)
@@ -27,7 +28,7 @@ def test_sigma_is_private_and_no_sigma_a_millionth_smaller_is(epsilon):
         assert profile_50_digits(sigma * (1 - 1e-6), epsilon) > delta
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", SOME)
 def test_half_of_the_hair_of_epsilon_is_left_for_the_discrete_grid(epsilon):
     for delta in DELTAS:
         sigma = gaussian_sigma(epsilon, delta)
@@ -35,7 +36,7 @@ def test_half_of_the_hair_of_epsilon_is_left_for_the_discrete_grid(epsilon):
         assert left <= delta * (1 - 0.5 * HAIR)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", SOME)
 def test_profile_is_accurate_to_ten_digits(epsilon):
     for delta in DELTAS:
         sigma = gaussian_sigma(epsilon, delta)
@@ -58,6 +59,7 @@ def test_hall_is_private_and_never_below_analytic_where_it_is_allowed():
 
 
 def test_hall_above_one_raises_and_says_why():
+    assert gaussian_sigma(1.0, 0.01, "hall") > gaussian_sigma(1.0, 0.01)
     with pytest.raises(ValueError, match=r"epsilon <= 1.*analytic"):
         gaussian_sigma(1.01, 0.01, "hall")
 
@@ -110,9 +112,33 @@ def test_more_budget_never_needs_more_noise(epsilon, delta):
 
 def test_profile_at_its_limits():
     assert privacy_profile(math.inf, 1.0) == 0.0
+    assert privacy_profile(math.inf, 0.0) == 0.0
     assert privacy_profile(1.0, math.inf) == 0.0
     assert privacy_profile(1.0, 0.0) == pytest.approx(math.erf(0.5 / math.sqrt(2)), rel=1e-12)
     assert privacy_profile(1e-3, 1.0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, -math.inf, math.nan])
+def test_a_profile_is_for_epsilon_from_zero(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be a number >= 0"):
+        privacy_profile(1.0, epsilon)
+
+
+def test_no_epsilon_is_found_for_hardly_any_noise():
+    with pytest.raises(ValueError, match="sigma=1e-200 is too small"):
+        gaussian_epsilon(1e-200, 0.1)
+    assert gaussian_epsilon(1e-3, 0.1) == pytest.approx(5e5, rel=0.01)  # about 1/(2σ²)
+
+
+def test_the_ends_of_the_range_are_in_it_and_nothing_beyond():
+    for epsilon, delta in [(1e-4, 1e-12), (1e-4, 0.5), (50.0, 1e-12), (50.0, 0.5)]:
+        assert gaussian_sigma(epsilon, delta) > 0
+    for epsilon in (math.nextafter(1e-4, 0), math.nextafter(50.0, 99)):
+        with pytest.raises(ValueError, match=r"epsilon must lie between 0.0001 and 50, got "):
+            gaussian_sigma(epsilon, 0.1)
+    for delta in (math.nextafter(1e-12, 0), math.nextafter(0.5, 1)):
+        with pytest.raises(ValueError, match=r"delta must lie between 1e-12 and 0.5, got "):
+            gaussian_sigma(1.0, delta)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-5, 51.0, math.nan, math.inf])

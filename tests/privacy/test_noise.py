@@ -12,6 +12,8 @@ from scipy import stats
 from cloakgp.privacy import gaussian_sigma, privacy_profile, quantise, release
 from cloakgp.privacy import sketch as core
 
+pytestmark = pytest.mark.slow
+
 EPSILON, DELTA = 1.0, 0.01
 FALSE_ALARM = 1e-6
 

@@ -48,7 +48,6 @@ def test_rows_have_one_code_exactly_if_their_labels_are_equal(labels):
         pd.Series(["b", "a", "b", "c"], index=[3, 2, 1, 0]),
         pl.Series(["b", "a", "b", "c"]),
     ],
-    ids=repr,
 )
 def test_owners_may_be_named_by_numbers_or_strings_of_any_kind(groups):
     assert owner_codes(groups, 4).tolist() == [0, 1, 0, 2]
@@ -99,7 +98,6 @@ SHAPE = "owner of each of the 4 rows"
         (7, SHAPE),
         ({1: 2}, SHAPE),
     ],
-    ids=repr,
 )
 @pytest.mark.filterwarnings("ignore:Creating an ndarray from ragged")
 def test_owners_that_might_be_split_are_refused(groups, message):

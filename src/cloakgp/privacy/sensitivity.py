@@ -73,16 +73,15 @@ def squared_sensitivity(
     columns, as labels of more than two classes do.
     """
     matrix, _ = _checked(sketch)
-    N = matrix.shape[1]
     if groups is None:
-        return max((_largest_column(block) for block in column_blocks(matrix)), default=0)
-    codes = owner_codes(groups, N)
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(codes[order]) > 0]) if N else np.array([], int)
-    sizes = np.diff(np.r_[starts, N])
+        return max((int(_squared_columns(b).max()) for b in column_blocks(matrix)), default=0)
+    codes = owner_codes(groups, matrix.shape[1])
+    order, sizes = np.argsort(codes), np.bincount(codes)
+    starts = np.cumsum(sizes) - sizes  # the rows of owner g are order[starts[g] :][: sizes[g]]
     largest = 0
-    for size in np.unique(sizes):
-        step = max(1, BLOCK // (int(size) ** 2 * max(matrix.shape[0], 1)))
+    for size in np.unique(sizes).tolist():
+        # Owners of equally many rows are bounded together, as many as a block can hold.
+        step = max(1, BLOCK // (size**2 * max(matrix.shape[0], 1)))
         same_size = starts[sizes == size]
         for begin in range(0, len(same_size), step):
             rows = order[same_size[begin : begin + step, None] + np.arange(size)]
@@ -93,13 +92,13 @@ def squared_sensitivity(
 def _group_bound(matrix: NDArray[np.int32], rows: NDArray[np.intp], joint: bool) -> int:
     """Bound max ‖Σ a_i t_i‖² for each group of equal size, ``rows`` (groups, size); the largest."""
     size = rows.shape[1]
+    columns = matrix[:, rows].astype(np.int64)  # (r, groups, size)
     if size > LARGEST_GRAM_GROUP:
         # Triangle inequality: ‖Σ a_i t_i‖ ≤ Σ ‖t_i‖, each length rounded up, in Python integers.
         return max(
-            sum(_ceil_sqrt(int(n)) for n in _squared_columns(matrix[:, group])) ** 2
-            for group in rows
+            sum(_ceil_sqrt(n) for n in _squared_columns(columns[:, i]).tolist()) ** 2
+            for i in range(len(rows))
         )
-    columns = matrix[:, rows].astype(np.int64)  # (r, groups, size)
     gram = np.einsum("rgi,rgj->gij", columns, columns)  # t_iᵀ t_j, at most r 2^(2 bits) < TOO_LONG
     if int(np.abs(gram).max()) > TOO_LONG // size**2:
         return TOO_LONG  # the sums below might overflow
@@ -136,13 +135,8 @@ def column_blocks(matrix: NDArray[np.int32]) -> Iterator[Integers]:
         yield matrix[:, begin : begin + BLOCK].astype(np.int64)
 
 
-def _largest_column(block: Integers) -> int:
-    return int((block * block).sum(axis=0).max(initial=0))
-
-
-def _squared_columns(columns: NDArray[np.int32]) -> Integers:
-    wide = columns.astype(np.int64)
-    squared: Integers = (wide * wide).sum(axis=0)
+def _squared_columns(columns: Integers) -> Integers:
+    squared: Integers = (columns * columns).sum(axis=0)
     return squared
 
 
