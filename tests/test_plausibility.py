@@ -10,11 +10,16 @@ from reference import no_noise
 from rehearsal import rehearse, restamped
 from scipy.stats import kstest
 
-from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
+from cloakgp import (
+    ImplausibleNoiseWarning,
+    PrivateGPClassifier,
+    PrivateGPCountRegressor,
+    PrivateGPRegressor,
+    Release,
+)
 from cloakgp.parts import Part
 from cloakgp.plausibility import FALSE_ALARM, last_digits, quiet_values, size, steps_of_counts
 from cloakgp.privacy import release
-from cloakgp.release import ImplausibleNoiseWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from cloakgp.plan import Plan
     from cloakgp.privacy import Ledger
     from cloakgp.regression import PrivateGPRegressor
-    from cloakgp.release import Release, VerificationReport
+    from cloakgp.release import ImplausibleNoiseWarning, Release, VerificationReport
     from cloakgp.search import PrivateGridSearch
 
 __all__ = [
+    "ImplausibleNoiseWarning",
     "Ledger",
     "NotPrivateWarning",
     "Plan",
@@ -43,6 +44,7 @@ __all__ = [
 #: Where the public names live.  They are imported when they are first used, so that the command
 #: line starts, and can be interrupted, before the numerical libraries are loaded.
 _HOMES = {
+    "ImplausibleNoiseWarning": "release",
     "Ledger": "privacy",
     "NotPrivateWarning": "estimator",
     "Plan": "plan",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from reprlib import repr as short
 from typing import Any, get_args
@@ -20,6 +20,17 @@ from numpy.typing import NDArray
 from cloakgp.archive import ReleaseFileError
 from cloakgp.decode import Decode
 from cloakgp.gp.sparse import Approximation
+from cloakgp.kinds import (
+    LARGEST,
+    check_array,
+    check_choice,
+    check_list,
+    check_number,
+    check_numbers,
+    check_range,
+    check_string,
+    check_whole,
+)
 from cloakgp.parts import Chosen
 from cloakgp.plan import MOST_ITERATIONS, DesignName, Target, Task
 from cloakgp.privacy.calibration import (
@@ -72,8 +83,6 @@ NEIGHBOURS = "same inputs, one person's outputs replaced"
 OWN_ARRAYS = {"X", "points", "weights", "sketch", "noisy", "inducing", "groups", "exposure"}
 LATER_PART = re.compile(r"(sketch|noisy)_[0-9]+")
 
-#: Numbers beyond this have no square among floats; positive ones have to be above one over it.
-LARGEST = 1e150
 #: More noise than any budget asks for, by far.
 LARGEST_SIGMA = 1e9
 LARGEST_CAP = LARGEST_EXPOSURE = 1e9
@@ -82,7 +91,6 @@ LARGEST_VALUE = 1 << 62
 MOST_SKETCH_BITS, MOST_NOISY_BITS = 30, 62
 #: Entries of a matrix that predictions need, at most: 4 GiB.
 MOST_ENTRIES = 1 << 29
-LONGEST_LINE = 1000
 
 _VERSION = re.compile(r"[0-9]{1,6}(\.[0-9A-Za-z+]{1,30}){0,6}")
 
@@ -98,7 +106,7 @@ def check_contents(manifest: Section, arrays: Arrays) -> None:
     _check_words(manifest)
     sizes = _Sizes.of(arrays, outputs)
     _check_inputs(arrays, sizes)
-    _check_parts(manifest["grid"], arrays, sizes)
+    _check_parts(manifest, arrays, sizes)
     _check_names(manifest, task, sizes)
     _check_memory(arrays, sizes)
 
@@ -128,10 +136,12 @@ def _check_entries(manifest: Section, arrays: Arrays) -> None:
             _check_keys(name, manifest[name])
     task = manifest["task"]
     if not isinstance(task, str) or task not in get_args(Task):
-        raise _refuse(f"this release holds a {short(task)}, which is none of {get_args(Task)}")
+        raise ReleaseFileError(
+            f"this release holds a {short(task)}, which is none of {get_args(Task)}"
+        )
     prior = manifest["prior"]
-    _check_choice("approximation", prior["approximation"], ("exact", *get_args(Approximation)))
-    _check_list("noisy_bits", manifest["grid"]["noisy_bits"])
+    check_choice("approximation", prior["approximation"], ("exact", *get_args(Approximation)))
+    check_list("noisy_bits", manifest["grid"]["noisy_bits"])
     wanted = {"X", "points", "weights"}
     for number in range(len(manifest["grid"]["noisy_bits"])):
         wanted |= {array_of_part(name, number) for name in ("sketch", "noisy")}
@@ -140,21 +150,21 @@ def _check_entries(manifest: Section, arrays: Arrays) -> None:
     if task == "counts":
         wanted.add("exposure")
     if missing := sorted(wanted - set(arrays)):
-        raise _refuse(f"the release file lacks something: the array {missing[0]!r}")
+        raise ReleaseFileError(f"the release file lacks something: the array {missing[0]!r}")
     named = set(_named_arrays(prior["kernel"])) & set(kernel_arrays(arrays))
     if extra := sorted(set(arrays) - wanted - named - {"groups"}):
-        raise _refuse(f"the release file holds entries unknown to it: {short(extra)}")
+        raise ReleaseFileError(f"the release file holds entries unknown to it: {short(extra)}")
 
 
 def _check_keys(section: str, value: Any) -> None:
     if not isinstance(value, Mapping):
-        raise _refuse(f"{section} is not a JSON object")
+        raise ReleaseFileError(f"{section} is not a JSON object")
     prefix = f"{section}." if section else ""
     if missing := sorted(KEYS[section] - value.keys()):
-        raise _refuse(f"the release file lacks something: {prefix}{missing[0]}")
+        raise ReleaseFileError(f"the release file lacks something: {prefix}{missing[0]}")
     if extra := sorted(value.keys() - KEYS[section]):
         unknown = short([prefix + key for key in extra])
-        raise _refuse(f"the release file holds entries unknown to it: {unknown}")
+        raise ReleaseFileError(f"the release file holds entries unknown to it: {unknown}")
 
 
 def _named_arrays(spec: Any) -> Iterator[str]:
@@ -171,53 +181,61 @@ def _named_arrays(spec: Any) -> Iterator[str]:
 
 def _check_guarantee(guarantee: Section, task: Task) -> None:
     if guarantee["neighbours"] != NEIGHBOURS:
-        raise _refuse(f"neighbours={short(guarantee['neighbours'])} is not what is guaranteed")
+        raise ReleaseFileError(
+            f"neighbours={short(guarantee['neighbours'])} is not what is guaranteed"
+        )
     if not isinstance(guarantee["private"], bool):
-        raise _refuse(f"private={short(guarantee['private'])} is neither true nor false")
-    _check_number("delta", guarantee["delta"], SMALLEST_DELTA, LARGEST_DELTA)
-    _check_choice("calibration", guarantee["calibration"], get_args(Calibration))
-    _check_number("sensitivity", guarantee["sensitivity"], 1.0 / LARGEST, LARGEST)
-    _check_whole("parts", guarantee["parts"], 1 if task == "regression" else MOST_ITERATIONS)
+        raise ReleaseFileError(f"private={short(guarantee['private'])} is neither true nor false")
+    check_number("delta", guarantee["delta"], SMALLEST_DELTA, LARGEST_DELTA)
+    check_choice("calibration", guarantee["calibration"], get_args(Calibration))
+    check_number("sensitivity", guarantee["sensitivity"], 1.0 / LARGEST, LARGEST)
+    check_whole("parts", guarantee["parts"], 1 if task == "regression" else MOST_ITERATIONS)
     epsilon, sigma = guarantee["epsilon"], guarantee["sigma"]
     if isinstance(epsilon, str) and epsilon == "inf":  # JSON has no infinity
         if guarantee["private"]:
-            raise _refuse("epsilon is infinite: no noise was added, but it is called private")
-        _check_number("sigma of an infinite epsilon", sigma, 0.0, 0.0)
+            raise ReleaseFileError(
+                "epsilon is infinite: no noise was added, but it is called private"
+            )
+        check_number("sigma of an infinite epsilon", sigma, 0.0, 0.0)
     else:
-        _check_number("epsilon", epsilon, SMALLEST_EPSILON, LARGEST_EPSILON)
-        _check_number("sigma", sigma, 1.0 / LARGEST, LARGEST_SIGMA)
+        check_number("epsilon", epsilon, SMALLEST_EPSILON, LARGEST_EPSILON)
+        check_number("sigma", sigma, 1.0 / LARGEST, LARGEST_SIGMA)
 
 
 def _check_outputs(manifest: Section, task: Task) -> int:
     """Check everything that is said of each output column, and return how many there are."""
     prior, bounds, classes = manifest["prior"], manifest["bounds"], manifest["classes"]
     if task == "regression":
-        _check_number("noise_variance", prior["noise_variance"], 0.0, LARGEST)
+        check_number("noise_variance", prior["noise_variance"], 0.0, LARGEST)
     elif prior["noise_variance"] is not None:
-        raise _refuse("noise_variance has no meaning for classes and counts")
-    lo, hi = (_check_numbers(f"bounds.{end}", bounds[end]) for end in ("lo", "hi"))
-    mean = _check_numbers("prior.mean", prior["mean"])
-    unit = _check_numbers("prior.unit", prior["unit"], 1.0 / LARGEST)
+        raise ReleaseFileError("noise_variance has no meaning for classes and counts")
+    lo, hi = (check_numbers(f"bounds.{end}", bounds[end]) for end in ("lo", "hi"))
+    mean = check_numbers("prior.mean", prior["mean"])
+    unit = check_numbers("prior.unit", prior["unit"], 1.0 / LARGEST)
     if not len(lo) == len(hi) == len(mean) == len(unit):
-        raise _refuse("bounds, prior mean and units do not have one number for each output")
+        raise ReleaseFileError(
+            "bounds, prior mean and units do not have one number for each output"
+        )
     for low, high, middle, one in zip(lo, hi, mean, unit, strict=True):
-        _check_number("the distance of two bounds", high - low, 1.0 / LARGEST, LARGEST)
+        check_number("the distance of two bounds", high - low, 1.0 / LARGEST, LARGEST)
         # In units of an output, which is what the model describes.
         for name, number in (("bounds", low), ("bounds", high), ("prior mean", middle)):
-            _check_number(f"{name} over unit", number / one)
-        _check_number("the distance of two bounds over unit", (high - low) / one, 1.0 / LARGEST)
+            check_number(f"{name} over unit", number / one)
+        check_number("the distance of two bounds over unit", (high - low) / one, 1.0 / LARGEST)
     if task == "classification":
         labels = _check_classes(classes)
         if len(lo) != (1 if labels == 2 else labels) or set(lo) != {0.0} or set(hi) != {1.0}:
-            raise _refuse(f"{len(lo)} column(s) of indicators, bounds for {labels} classes")
+            raise ReleaseFileError(
+                f"{len(lo)} column(s) of indicators, bounds for {labels} classes"
+            )
     elif classes is not None:
-        raise _refuse(f"classes do not belong to a release of {task}")
+        raise ReleaseFileError(f"classes do not belong to a release of {task}")
     if task == "counts":
         if list(lo) != [0.0]:
-            raise _refuse("the bounds of counts are not 0 and one cap")
-        _check_number("cap", hi[0], 1.0, LARGEST_CAP)
+            raise ReleaseFileError("the bounds of counts are not 0 and one cap")
+        check_number("cap", hi[0], 1.0, LARGEST_CAP)
         if hi[0] != int(hi[0]):
-            raise _refuse(f"cap={hi[0]!r} is not a whole number")
+            raise ReleaseFileError(f"cap={hi[0]!r} is not a whole number")
     return len(lo)
 
 
@@ -225,50 +243,52 @@ def _check_classes(labels: Any) -> int:
     """Refuse labels that are not of one kind, or that an array of them could not tell apart."""
     kinds = {type(label) for label in labels} if isinstance(labels, list) else {None}
     if not (kinds <= {int, float} or kinds in ({str}, {bool})):
-        raise _refuse("classes must be a list of labels of one kind")
+        raise ReleaseFileError("classes must be a list of labels of one kind")
     for label in labels:
         if not isinstance(label, str):
-            _check_number("a class", label + 0, -(2.0**53), 2.0**53)
+            check_number("a class", label + 0, -(2.0**53), 2.0**53)
     if len(labels) < 2 or len(np.unique(np.array(labels))) < len(labels):
-        raise _refuse("classes must be two or more different labels")
+        raise ReleaseFileError("classes must be two or more different labels")
     return len(labels)
 
 
 def _check_design(design: Section) -> None:
-    _check_choice("design.name", design["name"], get_args(DesignName))
-    _check_choice("design.target", design["target"], get_args(Target))
-    _check_choice("design.decode", design["decode"], get_args(Decode))
+    check_choice("design.name", design["name"], get_args(DesignName))
+    check_choice("design.target", design["target"], get_args(Target))
+    check_choice("design.decode", design["decode"], get_args(Decode))
     if design["rank"] is not None:
-        _check_whole("rank", design["rank"], MOST_ENTRIES)
-    _check_number("gap", design["gap"])
+        check_whole("rank", design["rank"], MOST_ENTRIES)
+    check_number("gap", design["gap"])
 
 
 def _check_selection(facts: Any) -> None:
     if facts is None:
         return
     if not isinstance(facts, dict) or set(facts) != {f.name for f in fields(Chosen)}:
-        raise _refuse("selection does not say how the settings were chosen")
-    _check_choice("mechanism", facts["mechanism"], get_args(Mechanism))
-    _check_choice("loss", facts["loss"], get_args(Loss))
-    _check_whole("candidates", facts["candidates"], MOST_ENTRIES)
-    _check_number("selection.epsilon", facts["epsilon"], SMALLEST_EPSILON, LARGEST_EPSILON)
-    _check_number("total_epsilon", facts["total_epsilon"], SMALLEST_EPSILON, LARGEST)
+        raise ReleaseFileError("selection does not say how the settings were chosen")
+    check_choice("mechanism", facts["mechanism"], get_args(Mechanism))
+    check_choice("loss", facts["loss"], get_args(Loss))
+    check_whole("candidates", facts["candidates"], MOST_ENTRIES)
+    check_number("selection.epsilon", facts["epsilon"], SMALLEST_EPSILON, LARGEST_EPSILON)
+    check_number("total_epsilon", facts["total_epsilon"], SMALLEST_EPSILON, LARGEST)
 
 
 def _check_words(manifest: Section) -> None:
     """Refuse words about the release that do more than say something on one line."""
     for name in ("release_id", "created", "cloakgp_version"):
-        _check_string(name, manifest[name])
-    _check_string("status", manifest["design"]["status"])
+        check_string(name, manifest[name])
+    check_string("status", manifest["design"]["status"])
     words = (manifest["release_id"], manifest["design"]["status"])
     if not all(word.isprintable() for word in words):
-        raise _refuse("release_id or status holds characters that cannot be printed")
+        raise ReleaseFileError("release_id or status holds characters that cannot be printed")
     if not _VERSION.fullmatch(manifest["cloakgp_version"]):
-        raise _refuse(f"cloakgp_version={short(manifest['cloakgp_version'])} is not a version")
+        raise ReleaseFileError(
+            f"cloakgp_version={short(manifest['cloakgp_version'])} is not a version"
+        )
     try:
         datetime.datetime.fromisoformat(manifest["created"])
     except ValueError:
-        raise _refuse(f"created={short(manifest['created'])} is not a time") from None
+        raise ReleaseFileError(f"created={short(manifest['created'])} is not a time") from None
 
 
 # ------------------------------------------------------------------------------------------ arrays
@@ -284,64 +304,66 @@ class _Sizes:
     @classmethod
     def of(cls, arrays: Arrays, outputs: int) -> _Sizes:
         for name in ("X", "points"):
-            _check_array(name, arrays[name], "float64", (None, None))
+            check_array(name, arrays[name], "float64", (None, None), "rows by columns")
         (people, columns), points = arrays["X"].shape, arrays["points"].shape[0]
         if 0 in (people, columns, points):
-            raise _refuse("X and points must have rows and columns, and one is empty")
+            raise ReleaseFileError("X and points must have rows and columns, and one is empty")
         return cls(people, columns, outputs, points)
 
 
 def _check_inputs(arrays: Arrays, sizes: _Sizes) -> None:
     """Check everything about people and places that no private value has part in."""
     N, L = sizes.people, sizes.columns
-    _check_array("points", arrays["points"], "float64", (sizes.points, L))
-    _check_array("weights", arrays["weights"], "float64", (sizes.points,))
-    _check_range("X", arrays["X"], -LARGEST, LARGEST)
-    _check_range("points", arrays["points"], -LARGEST, LARGEST)
-    _check_range("weights", arrays["weights"], 0.0, 1.0)
+    check_array("points", arrays["points"], "float64", (sizes.points, L), "points by columns")
+    check_array("weights", arrays["weights"], "float64", (sizes.points,), "one for each point")
+    check_range("X", arrays["X"], -LARGEST, LARGEST)
+    check_range("points", arrays["points"], -LARGEST, LARGEST)
+    check_range("weights", arrays["weights"], 0.0, 1.0)
     if not abs(float(arrays["weights"].sum()) - 1.0) <= 1e-6:
-        raise _refuse("the weights of the points do not add up to 1")
+        raise ReleaseFileError("the weights of the points do not add up to 1")
     if "inducing" in arrays:
-        _check_array("inducing", arrays["inducing"], "float64", (None, L))
-        _check_range("inducing", arrays["inducing"], -LARGEST, LARGEST)
+        check_array("inducing", arrays["inducing"], "float64", (None, L), "rows by columns")
+        check_range("inducing", arrays["inducing"], -LARGEST, LARGEST)
         if not len(arrays["inducing"]):
-            raise _refuse("there are no inducing inputs")
+            raise ReleaseFileError("there are no inducing inputs")
     if "groups" in arrays:
-        _check_array("groups", arrays["groups"], "int64", (N,))
+        check_array("groups", arrays["groups"], "int64", (N,), "an owner for each row")
     if "exposure" in arrays:
-        _check_array("exposure", arrays["exposure"], "float64", (N,))
-        _check_range("exposure", arrays["exposure"], 1.0 / LARGEST_EXPOSURE, LARGEST_EXPOSURE)
+        check_array("exposure", arrays["exposure"], "float64", (N,), "one for each row")
+        check_range("exposure", arrays["exposure"], 1.0 / LARGEST_EXPOSURE, LARGEST_EXPOSURE)
 
 
-def _check_parts(grid: Section, arrays: Arrays, sizes: _Sizes) -> None:
+def _check_parts(manifest: Section, arrays: Arrays, sizes: _Sizes) -> None:
     """Check the sketches and the noisy values of every iteration."""
-    _check_whole("sketch_bits", grid["sketch_bits"], MOST_SKETCH_BITS)
+    grid, parts = manifest["grid"], manifest["guarantee"]["parts"]
+    if len(grid["noisy_bits"]) != parts:
+        raise ReleaseFileError(
+            f"{len(grid['noisy_bits'])} part(s) share a budget meant for {parts}"
+        )
+    check_whole("sketch_bits", grid["sketch_bits"], MOST_SKETCH_BITS)
     for number, bits in enumerate(grid["noisy_bits"]):
-        _check_whole("noisy_bits", bits, MOST_NOISY_BITS)
+        check_whole("noisy_bits", bits, MOST_NOISY_BITS)
         name = array_of_part("sketch", number)
-        _check_array(name, arrays[name], "int32", (None, sizes.people), "for so many people")
+        check_array(name, arrays[name], "int32", (None, sizes.people), "rows by people")
         rows, name = len(arrays[name]), array_of_part("noisy", number)
         # One output may be published as a plain column.
         flat = sizes.outputs == 1 and arrays[name].ndim == 1
         shape = (rows,) if flat else (rows, sizes.outputs)
-        _check_array(name, arrays[name], "int64", shape, "noisy values of a sketch")
-        _check_range(name, arrays[name], -LARGEST_VALUE, LARGEST_VALUE)
+        check_array(name, arrays[name], "int64", shape, "noisy values of each row")
+        check_range(name, arrays[name], -LARGEST_VALUE, LARGEST_VALUE)
 
 
 def _check_names(manifest: Section, task: Task, sizes: _Sizes) -> None:
-    parts, published = manifest["guarantee"]["parts"], len(manifest["grid"]["noisy_bits"])
-    if parts != published:
-        raise _refuse(f"{published} part(s) share a budget meant for {parts}")
     targets = sizes.outputs if task == "regression" else 1
     for key, wanted in (("feature_names", sizes.columns), ("target_names", targets)):
         names = manifest[key]
         if names is None:
             continue
-        _check_list(key, names)
+        check_list(key, names)
         if not all(isinstance(name, str) for name in names):
-            raise _refuse(f"{key} are not all strings")
+            raise ReleaseFileError(f"{key} are not all strings")
         if len(names) != wanted:
-            raise _refuse(f"{key} are {len(names)} names for {wanted} columns")
+            raise ReleaseFileError(f"{key} are {len(names)} names for {wanted} columns")
 
 
 def _check_memory(arrays: Arrays, sizes: _Sizes) -> None:
@@ -351,64 +373,4 @@ def _check_memory(arrays: Arrays, sizes: _Sizes) -> None:
     pairs = ((inner, sizes.people), (inner, inner), (rows, rows), (sizes.points, sizes.people))
     for one, other in pairs:
         if one * other > MOST_ENTRIES:
-            raise _refuse(f"predictions would need a matrix of {one} by {other} numbers")
-
-
-# ------------------------------------------------------------------------------------------- kinds
-
-
-def _refuse(problem: str) -> ReleaseFileError:
-    return ReleaseFileError(problem)
-
-
-def _check_number(name: str, value: Any, low: float = -LARGEST, high: float = LARGEST) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not low <= value <= high:  # false for NaN, too
-        raise _refuse(f"{name}={short(value)} is not a number from {low:g} to {high:g}")
-
-
-def _check_whole(name: str, value: Any, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high:
-        raise _refuse(f"{name}={short(value)} is not a whole number from 1 to {high}")
-
-
-def _check_list(name: str, values: Any) -> None:
-    if not isinstance(values, list) or not values:
-        raise _refuse(f"{name}={short(values)} is not a list")
-
-
-def _check_numbers(name: str, values: Any, low: float = -LARGEST) -> Sequence[float]:
-    _check_list(name, values)
-    for value in values:
-        _check_number(name, value, low)
-    return [float(value) for value in values]
-
-
-def _check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        raise _refuse(f"{name}={short(value)} is none of {tuple(allowed)}")
-
-
-def _check_string(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value or len(value) > LONGEST_LINE:
-        raise _refuse(f"{name}={short(value)} is not a string of 1 to {LONGEST_LINE} characters")
-
-
-def _check_array(
-    name: str, array: NDArray[Any], dtype: str, shape: tuple[int | None, ...], what: str = "needed"
-) -> None:
-    """Refuse an array of another dtype or shape; None stands for any length."""
-    fits = array.ndim == len(shape) and all(
-        length is None or length == there for length, there in zip(shape, array.shape, strict=True)
-    )
-    if array.dtype != np.dtype(dtype) or not fits:
-        wanted = str(shape).replace("None", "any")
-        raise _refuse(
-            f"{name} is an array of {array.dtype} and shape {array.shape}; {dtype} and {wanted} "
-            f"are {what}"
-        )
-
-
-def _check_range(name: str, array: NDArray[Any], low: float, high: float) -> None:
-    if array.size and not (array.min() >= low and array.max() <= high):  # false for NaN, too
-        raise _refuse(f"{name} holds numbers outside of {low:g} to {high:g}")
+            raise ReleaseFileError(f"predictions would need a matrix of {one} by {other} numbers")
