@@ -591,7 +591,7 @@ LIES = {
     "a choice cheaper by little": {"epsilon": 0.799},
     "a cheaper mechanism": {"mechanism": "exponential"},
     "a costlier choice": {"epsilon": 0.9},
-    "an impossible choice": {"epsilon": 1e6},
+    "a choice that is hardly private": {"epsilon": 50.0},
 }
 
 
