@@ -140,7 +140,7 @@ class Settings:
 
     @property
     def labels(self) -> list[Any]:
-        """The classes: as numbers if all of them are, else as texts."""
+        """The classes: as numbers if all of them are, else as strings."""
         numbers = [as_number(label) for label in self.classes]
         if any(number is None or math.isinf(number) for number in numbers):
             return list(self.classes)
@@ -148,7 +148,7 @@ class Settings:
 
     @property
     def text_labels(self) -> tuple[str, ...]:
-        """The classes, if the private column holds texts."""
+        """The classes, if the private column holds strings."""
         texts = self.task == "classification" and isinstance(self.labels[0], str)
         return self.classes if texts else ()
 
@@ -292,7 +292,7 @@ def _pairs(where: str, value: Any) -> tuple[tuple[float, float], ...]:
 
 def _text(where: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise _wrong(where, value, "text")
+        raise _wrong(where, value, "a string that is not empty")
     return value.strip()
 
 
@@ -312,7 +312,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _label(where: str, value: Any) -> str:
-    """Return a label as text; a settings file may have it as a number."""
+    """Return a label as a string; a settings file may have it as a number."""
     number = not isinstance(value, bool) and isinstance(value, int | float)
     return _text(where, str(value) if number else value)
 
@@ -322,7 +322,7 @@ _VARIED = ("kernel", "noise_variance", "prior_mean", "inducing", "approximation"
 
 
 def _candidates(where: str, value: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """Return settings with their values: "name=a|b" texts, or a table of a settings file."""
+    """Return settings with their values: "name=a|b" strings, or a table of a settings file."""
     if isinstance(value, dict):
         pairs = list(value.items())
     else:

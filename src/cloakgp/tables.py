@@ -222,30 +222,28 @@ class _PublicColumns:
     def owners(self, name: str) -> NDArray[Any]:
         labels, where = self.table.strings(name), f"{printable(self.path)}: groups column "
         where += repr(printable(name))
-        spellings: dict[str, str] = {}
-        keys, merged = [], []
-        for label in labels:
-            key = "" if label is None else owner_key(label, self.decimal)
-            if label is not None and spellings.setdefault(key, label) != label:
-                merged.append((spellings[key], label))
-            keys.append(key)
-        if missing := sum(key in MISSING for key in keys):
+        keys, spellings = {}, dict[str, list[str]]()
+        for label in dict.fromkeys(label for label in labels if label is not None):
+            keys[label] = owner_key(label, self.decimal)
+            spellings.setdefault(keys[label], []).append(label)
+        owners = ["" if label is None else keys[label] for label in labels]
+        if missing := sum(owner in MISSING for owner in owners):
             raise CommandError(
-                f"{where} is missing in {missing} of {len(keys)} rows; every row needs an owner"
+                f"{where} is missing in {missing} of {len(owners)} rows; every row needs an owner"
             )
         if any("\ud800" <= c <= "\udfff" for key in spellings for c in key):
             raise CommandError(
                 f"{where} has names that are not in UTF-8, so that one owner could count as two; "
                 "save the file as UTF-8"
             )
-        if merged:
-            first, second = (printable(spelling) for spelling in merged[0])
+        if merged := [several for several in spellings.values() if len(several) > 1]:
+            first, second = (printable(spelling) for spelling in merged[0][:2])
             warnings.warn(
                 f"{where} spells owners in several ways, such as {first!r} and {second!r}: they "
                 f"are taken for one, which leaves {len(spellings)} owners",
                 stacklevel=2,
             )
-        return np.array(keys, dtype=object).astype(str)
+        return np.array(owners, dtype=object).astype(str)
 
 
 def _format_problem(column: NumberColumn, decimal: str, example: str = "") -> str:
