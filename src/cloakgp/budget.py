@@ -16,10 +16,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from cloakgp.flags import AsJson, Decimal, flag, number_option, path_option
+from cloakgp.messages import CommandError, printable
+from cloakgp.preflight import check_file
 from cloakgp.privacy.accounting import Spend, total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
-from cloakgp.tables import CommandError, printable, read_columns, write_file
+from cloakgp.tables import read_columns, write_file
 from cloakgp.terminal import print_json, screen
+from cloakgp.wording import in_options
 
 #: Lines of a table, at most; ``--json`` and ``export`` give all.
 MOST_LINES = 60
@@ -36,13 +40,6 @@ OneDataset = Annotated[
     str | None,
     typer.Argument(help="Only this data set", metavar="[DATASET]", show_default=False),
 ]
-
-
-def _flag(name: str, help: str) -> Any:
-    return typer.Option(name, help=help, metavar="", show_default=False)
-
-
-AsJson = Annotated[bool, _flag("--json", "Print one JSON object and nothing else")]
 
 
 @app.callback(invoke_without_command=True)
@@ -62,22 +59,20 @@ def _root(ctx: typer.Context) -> None:
 def open_command(
     ledger: File,
     dataset: Dataset,
-    epsilon: Annotated[float, typer.Option(help="All that may ever be spent", metavar="NUMBER")],
-    delta: Annotated[float, typer.Option(help="The delta at which it counts", metavar="NUMBER")],
+    epsilon: Annotated[float, number_option("All that may ever be spent")],
+    delta: Annotated[float, number_option("The delta at which it counts")],
     inputs_from: Annotated[
-        Path | None,
-        typer.Option(help="Table whose public columns are recognised again", metavar="FILE"),
+        Path | None, path_option("Table whose public columns are recognised again", "FILE")
     ] = None,
     inputs: Annotated[
         str | None, typer.Option(help="Those public columns", metavar="NAME[,NAME]")
     ] = None,
-    new: Annotated[bool, _flag("--new", "Make the ledger if there is none")] = False,
+    decimal: Decimal = None,
+    new: Annotated[bool, flag("--new", "Make the ledger if there is none")] = False,
     same_inputs: Annotated[
-        bool, _flag("--same-inputs", "Another data set has these inputs: other people")
+        bool, flag("--same-inputs", "Another data set has these inputs: other people")
     ] = False,
-    other_inputs: Annotated[
-        bool, _flag("--other-inputs", "More inputs of the same people")
-    ] = False,
+    other_inputs: Annotated[bool, flag("--other-inputs", "More inputs of the same people")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Name a data set and cap what it may ever spend.  The cap cannot be changed later."""
@@ -87,7 +82,7 @@ def open_command(
             dataset,
             epsilon,
             delta,
-            _inputs(inputs_from, inputs),
+            _inputs(inputs_from, inputs, decimal),
             create=new,
             allow_same_inputs=same_inputs,
             allow_other_inputs=other_inputs,
@@ -152,17 +147,13 @@ def history_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = 
 )
 def export_command(
     ledger: File,
-    out: Annotated[
-        Path | None, typer.Option(help="Write a file", metavar="FILE.csv|FILE.jsonl")
-    ] = None,
-    force: Annotated[bool, _flag("--force", "Overwrite it")] = False,
+    out: Annotated[Path | None, path_option("Write a file", "FILE.csv|FILE.jsonl")] = None,
+    force: Annotated[bool, flag("--force", "Overwrite it")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the whole history for an auditor, as CSV or JSON lines, with every hash."""
-    if out is not None and out.suffix.lower() not in (".csv", ".jsonl"):
-        raise CommandError(f"--out {printable(out)} must end in .csv or .jsonl")
-    if out is not None and out.exists() and not force:
-        raise CommandError(f"{printable(out)} exists; choose another name or give --force")
+    if out is not None:
+        check_file("--out", out, (".csv", ".jsonl"), force)
     with _explained():
         book = Ledger(ledger)
         if out is not None and out.exists() and book.path.exists() and out.samefile(book.path):
@@ -245,13 +236,14 @@ def _say(text: str) -> None:
     console.print(Text(printable(text)), soft_wrap=not console.is_terminal)
 
 
-def _inputs(path: Path | None, names: str | None) -> Any:
+def _inputs(path: Path | None, names: str | None, decimal: str | None) -> Any:
     """Read the public columns that the data set is recognised by."""
     if (path is None) != (names is None):
         raise CommandError("--inputs-from and --inputs belong together: a table, and its columns")
     if path is None or names is None:
         return None
-    return read_columns(path, [name.strip() for name in names.split(",")]).inputs.to_numpy()
+    columns = [name.strip() for name in names.split(",")]
+    return read_columns(path, columns, decimal=decimal or ".").inputs.to_numpy()
 
 
 @contextlib.contextmanager
@@ -259,5 +251,7 @@ def _explained() -> Iterator[None]:
     """Pass errors of the ledger or of the cap on as what they are: the user's to fix."""
     try:
         yield
+    except CommandError:
+        raise
     except ValueError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(in_options(str(error))) from None

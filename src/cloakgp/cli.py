@@ -38,7 +38,7 @@ from cloakgp.flags import (
 from cloakgp.messages import CommandError, printable
 from cloakgp.plot import plot_plan
 from cloakgp.points import read_points
-from cloakgp.preflight import check_folder, check_ledger, check_outputs, check_picture
+from cloakgp.preflight import check_file, check_folder, check_ledger, check_outputs, check_picture
 from cloakgp.publish import Job, Progress, marked_predictions, picture, publish
 from cloakgp.release import Release
 from cloakgp.statement import names_of, people_in
@@ -280,10 +280,8 @@ def predict_command(
     Prints a table on a terminal, and CSV into a pipe.  Predictions from a release that is not
     private are marked: a column of the table says so, and so does JSON.
     """
-    if out is not None and out.suffix.lower() != ".csv":
-        raise CommandError(f"--out {printable(out)} must end in .csv")
-    if out is not None and out.exists() and not force:
-        raise CommandError(f"{printable(out)} exists; choose another name or give --force")
+    if out is not None:
+        check_file("--out", out, (".csv",), force)
     loaded = Release.load(release)
     if not loaded.private:
         warnings.warn("this release is NOT private: it carries no guarantee", stacklevel=1)

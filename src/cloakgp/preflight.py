@@ -55,18 +55,25 @@ def check_folder(folder: Path, others: Iterable[Path | str | None], force: bool)
     _check_place(folder)
 
 
+def check_file(option: str, path: Path, endings: tuple[str, ...], force: bool = True) -> None:
+    """Refuse a file that cannot be written, or that exists and is not to be overwritten."""
+    shown = f"{option} {printable(path)}"
+    if path.suffix.lower() not in endings:
+        raise CommandError(f"{shown} must end in {' or '.join(endings)}")
+    if path.is_dir():
+        raise CommandError(f"{shown} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise CommandError(f"{shown}: there is no folder {printable(path.parent)}")
+    if path.exists() and not force:
+        raise CommandError(f"{printable(path)} exists; choose another name or give --force")
+    _check_place(path.parent)
+
+
 def check_picture(path: Path, settings: Settings) -> None:
     """Refuse a picture that cannot be drawn or written."""
-    shown = printable(path)
-    if path.suffix.lower() not in PICTURES:
-        raise CommandError(f"--plot {shown} must end in one of {', '.join(PICTURES)}")
-    if path.is_dir():
-        raise CommandError(f"--plot {shown} is a folder; name a file")
-    if not path.parent.is_dir():
-        raise CommandError(f"--plot {shown}: there is no folder {printable(path.parent)}")
+    check_file("--plot", path, PICTURES)
     if len(settings.inputs) > 2:
         raise CommandError("--plot shows one or two inputs; leave it out for more")
-    _check_place(path.parent)
 
 
 def check_ledger(settings: Settings) -> None:

@@ -36,6 +36,8 @@ _AS_OBJECT = re.compile(rf"\b(drop|in|smaller|larger|into|needs|give) ({_NAME})\
 _ANYWHERE = re.compile(rf"(?<![\w-])({_LONG_NAME})(?!\w)")
 #: What is said for both is left for the command line alone.
 _IN_PYTHON = re.compile(r"Ledger\(\.\.\.\)\.open\([^()]*\) or ")
+#: Messages that name both forms have the command line's after this one.
+_PYTHON_FORM = re.compile(r"Ledger\(\.\.\.\)\.\w+\([^()]*\) or ")
 _OUTPUTS = re.compile(r"(?<![\w-])y(?= (?:holds|must|has)\b)|(?<=\bof )y\b")
 
 

@@ -59,6 +59,15 @@ def test_every_option_refuses_odd_numbers(option, text, tmp_path):
     assert "unexpected" not in shown
 
 
+@pytest.mark.parametrize("text", ["１", "1_0", "nan", "inf", ""])
+@pytest.mark.parametrize("option", ["--epsilon", "--delta"])
+def test_a_cap_is_a_plain_number(option, text, tmp_path):
+    words = {"--epsilon": "1", "--delta": "1e-5", option: text}
+    pairs = [word for pair in words.items() for word in pair]
+    fails(run("budget", "open", tmp_path / "b.ledger", "people", *pairs, "--new"), option)
+    assert not (tmp_path / "b.ledger").exists()
+
+
 @pytest.mark.parametrize("text", ["５", "5_0", "²", "1e1"])
 def test_a_search_and_counts_refuse_odd_numbers(text, tmp_path):
     path = tmp_path / "people.csv"

@@ -71,7 +71,7 @@ def test_a_picture_that_cannot_be_written_is_found_before_the_plan(data, tmp_pat
     for name, part in (
         ("no/p.png", "there is no folder"),
         ("folder.png", "is a folder"),
-        ("p.docx", "must end in one of"),
+        ("p.docx", "must end in .png or .svg or .pdf"),
         ("people.csv/p.png", "there is no folder"),
     ):
         fails(run("plan", data, *PLAN, "--plot", tmp_path / name), "--plot", part)
@@ -103,6 +103,21 @@ def test_no_output_overwrites_a_file_that_is_read(data, tmp_path, book):
     fails(run("release", data, *SPEND, "--out", out, "--force"), "would overwrite the data")
 
 
+def test_a_table_of_predictions_that_cannot_be_written_is_found_before_the_release_is_read(
+    tmp_path,
+):
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "there.csv").write_text("precious")
+    for name, part in (
+        ("no/p.csv", "there is no folder"),
+        ("folder.csv", "is a folder"),
+        ("p.txt", "must end in .csv"),
+        ("there.csv", "--force"),
+    ):
+        out = ("--out", tmp_path / name)
+        fails(run("predict", tmp_path / "none.cloakgp", "--at", "age=1", *out), part)
+
+
 @pytest.mark.parametrize("empty", ["", " "])
 def test_an_empty_name_is_not_the_current_folder(data, tmp_path, book, empty, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -117,6 +132,8 @@ def test_an_empty_name_is_not_the_current_folder(data, tmp_path, book, empty, mo
         ("plan", empty, *PLAN),
         ("predict", empty, "--at", "age=1"),
         ("predict", "x.cloakgp", "--at", "age=1", "--out", empty),
+        ("budget", "export", book, "--out", empty),
+        ("budget", "open", book, "b", "--epsilon", "1", "--delta", "1e-5", "--inputs-from", empty),
         ("verify", empty),
         ("demo", "--out", empty),
     ):

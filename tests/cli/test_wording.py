@@ -95,6 +95,7 @@ def test_accuracy_that_no_budget_gives_names_the_option(data):
         ("rank must be 2; delta is 1", "--rank must be 2; --delta is 1"),
         ("y must be numbers", "the private column must be numbers"),
         ("allow_same_inputs=True says so", "--same-inputs says so"),
+        ("first: Ledger(...).open(..., create=True) or `x --new`.", "first: `x --new`."),
         ("the rank of a matrix", "the rank of a matrix"),
         ("a day in May, and why has it", "a day in May, and why has it"),
         ("the design has a rank", "the design has a rank"),
@@ -103,6 +104,23 @@ def test_accuracy_that_no_budget_gives_names_the_option(data):
 )
 def test_parameters_become_options_and_words_stay_words(python, typed):
     assert in_options(python) == typed
+
+
+def test_errors_of_the_ledger_name_commands_alone(data, tmp_path):
+    book = tmp_path / "b.ledger"
+    cap = ("--epsilon", "1", "--delta", "1e-5")
+    table = ("--inputs-from", data, "--inputs", "age")
+    assert run("budget", "open", book, "a", *cap, *table, "--new").exit_code == 0
+    for words in (
+        ("open", book, "b", *cap, *table),
+        ("open", tmp_path / "none.ledger", "b", *cap),
+        ("show", tmp_path / "none.ledger"),
+        ("show", book, "c"),
+        ("open", book, "d", "--epsilon", "1000", "--delta", "1e-5"),
+    ):
+        text = fails(run("budget", *words))
+        assert "Ledger(" not in text
+        assert not PYTHON.search(text)
 
 
 def test_notes_and_tables_are_left_alone(data):
