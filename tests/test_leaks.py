@@ -461,7 +461,7 @@ def test_a_reference_that_is_kept_is_noticed():
 
 
 def test_outputs_are_read_once_and_by_the_core_alone():
-    core = Path(cloakgp.__file__).parent / "privacy" / "sketch.py"
+    core = Path(cloakgp.__file__).parent / "privacy" / "outputs.py"
     readers = []
 
     class Recorded:
