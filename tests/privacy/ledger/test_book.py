@@ -274,7 +274,7 @@ def test_what_a_whole_read_finds_wrong_stops_the_process_that_knew_better(store)
     store.rows[2] = (sequence, text.replace(b"r0", b"r9"), link)
     assert read_on(store, recall(store)).account("people").releases == 3  # as it was checked
     with pytest.raises(LedgerTampered, match="entry 3"):
-        read_all(store, lambda _: None)
+        read_all(store, lambda entry: entry)
     with pytest.raises(LedgerTampered, match="entry 3"):
         spending("more").record(store)
 
@@ -302,6 +302,24 @@ def test_an_error_in_the_middle_leaves_nothing_half_read(store):
         read_on(store, memory, stop)
     assert read_on(store, memory).account("people").releases == 3
     assert read_on(store, memory) == read_on(store, Memory(store.name))
+
+
+def test_a_ledger_that_is_replaced_while_it_is_read_is_shown_once(store, monkeypatch):
+    monkeypatch.setattr(book, "BATCH", 2)
+    for number in range(4):
+        spending(f"r{number}").record(store)
+    other = ListStore()
+    writing.create(other, "me")
+    opening().record(other)
+    spending("only").record(other)
+
+    def replaced(made):
+        store.rows, store.head, store.key = other.rows, other.head, other.key
+        return made.facts["event"]
+
+    made, events = read_all(store, replaced)
+    assert events == ["created", "opened", "spent"]
+    assert made.sequence == 3
 
 
 def test_a_page_that_another_thread_has_read_already_changes_nothing(store):

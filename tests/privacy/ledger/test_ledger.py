@@ -1,6 +1,7 @@
 """The budget: what fits under a cap, what was spent, and what is left."""
 
 import contextlib
+import doctest
 import math
 import pickle
 import tempfile
@@ -17,6 +18,7 @@ from cloakgp.privacy import gaussian_sigma
 from cloakgp.privacy.accounting import Spend, total_guarantee
 from cloakgp.privacy.filter import filter_allowance, filter_spends, gaussian_equivalent
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, accounts, rounded_down
+from cloakgp.privacy.ledger import ledger as ledger_module
 
 
 @pytest.mark.parametrize("cap", [(1.0, 1e-5), (0.1, 1e-6), (3.0, 1e-2), (1e-4, 1e-12), (50.0, 0.5)])
@@ -231,3 +233,8 @@ def test_a_ledger_with_decomposed_names_still_opens(ledger, path):
     assert ledger.balances("caf\u00e9")[0].releases == 2
     assert len(ledger.history("caf\u00e9")) == 3
     ledger.verify()
+
+
+def test_the_example_of_the_ledger_runs():
+    assert doctest.testmod(ledger_module).attempted >= 3
+    assert doctest.testmod(ledger_module).failed == 0

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import TypeVar
 
 from cloakgp.privacy.accounting import Spend
 from cloakgp.privacy.calibration import checked_budget
@@ -24,6 +25,7 @@ from cloakgp.privacy.ledger.inputs import fingerprint
 from cloakgp.privacy.ledger.names import one_form
 from cloakgp.privacy.ledger.store import Page, Store, Transaction
 
+Picked = TypeVar("Picked")
 #: Entries read in one transaction, and in one that keeps others from writing.
 BATCH, FEW = 5000, 50
 #: Ledgers that a process remembers.
@@ -133,20 +135,29 @@ class Memory:
             if book.sequence and (page.layout, page.anchor) != known:
                 self.book = Book(self.name)  # another history: read all of it
                 return None
-            self.book = Book(self.name)  # for the case of an error, wherever it comes from
-            for entry in verified(page.rows, book.sequence, book.hash, book.name):
-                book.add(entry)
-                if each is not None:
-                    each(entry)
-            if hashlib.sha256(page.key).hexdigest() != book.key_hash:
-                what = "its key was changed" if book.sequence else "its beginning is missing"
-                raise tampered(book.name, what)
-            ends = page.head == (book.sequence, book.hash.encode())
-            if not ends and len(page.rows) < page.most:
-                raise tampered(book.name, "entries at its end are missing")
-            book.key, book.layout = page.key, page.layout
-            self.book = book
+            try:
+                for entry in verified(page.rows, book.sequence, book.hash, book.name):
+                    book.add(entry)
+                    if each is not None:
+                        each(entry)
+                ends = _agrees(book, page)
+            except BaseException:
+                self.book = Book(self.name)  # this one may have half an entry
+                raise
             return book if ends else None
+
+
+def _agrees(book: Book, page: Page) -> bool:
+    """Tell whether a book ends where the ledger does; refuse what cannot be."""
+    if hashlib.sha256(page.key).hexdigest() != book.key_hash:
+        what = "its key was changed" if book.sequence else "its beginning is missing"
+        raise tampered(book.name, what)
+    book.key, book.layout = page.key, page.layout
+    if page.head == (book.sequence, book.hash.encode()):
+        return True
+    if len(page.rows) < page.most:
+        raise tampered(book.name, "entries at its end are missing")
+    return False
 
 
 @lru_cache(maxsize=MOST_LEDGERS)
@@ -172,10 +183,16 @@ def read_on(store: Store, memory: Memory, each: Callable[[Entry], object] | None
             return book
 
 
-def read_all(store: Store, each: Callable[[Entry], object]) -> Book:
-    """Read a ledger from its beginning, whatever is known of it already."""
+def read_all(store: Store, pick: Callable[[Entry], Picked]) -> tuple[Book, list[Picked]]:
+    """Read a ledger from its beginning, whatever is known of it; return what was picked of each."""
+    picked: list[Picked] = []
+
+    def keep(entry: Entry) -> None:
+        del picked[entry.sequence - 1 :]  # of a file that was replaced meanwhile
+        picked.append(pick(entry))
+
     try:
-        return read_on(store, Memory(store.name), each)
+        return read_on(store, Memory(store.name), keep), picked
     except LedgerError:
         recall(store).forget()  # nor may this process go on from what it knew
         raise

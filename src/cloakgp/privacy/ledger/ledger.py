@@ -57,7 +57,7 @@ class Ledger:
     ...         "heights", [Spend.gaussian(5.0)], what="by age", parameters={}, release_id="r1"
     ...     )
     ...     print(f"{ledger.spent('heights'):.3f} {ledger.remaining('heights'):.3f}")
-    0.726 1.839
+    0.726 1.816
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -196,8 +196,7 @@ class Ledger:
 
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return all entries, or those about one data set, in the order they were made."""
-        entries: list[Entry] = []
-        book = read_all(self._store(), entries.append)
+        book, entries = read_all(self._store(), lambda entry: entry)
         if dataset is None:
             return entries
         dataset = checked_dataset(dataset)
@@ -216,9 +215,8 @@ class Ledger:
         Keep that hash elsewhere: given back as ``head``, it shows that nothing up to it was
         rewritten, which the file alone cannot show against somebody who rewrites all of it.
         """
-        hashes: set[str] = set()
         store = self._store()
-        book = read_all(store, lambda entry: hashes.add(entry.hash))
+        book, hashes = read_all(store, lambda entry: entry.hash)
         store.check()
         if head is not None and head not in hashes:
             raise LedgerTampered(
