@@ -161,7 +161,7 @@ def test_the_best_design_is_best_at_what_it_minimises():
 
 
 def test_several_outputs_are_planned_when_the_bounds_name_them():
-    two = PrivateGPRegressor(KERNEL, bounds=([-12.0, -120.0], [12.0, 120.0]), decode="direct")
+    two = PrivateGPRegressor(KERNEL, bounds=[(-12.0, 12.0), (-120.0, 120.0)], decode="direct")
     plan = two.plan(X, at=AT)
     assert plan.noise_std.shape == plan.total_std.shape == (len(AT), 2)
     assert plan.published_values == 2 * plan.sketch.matrix.shape[0]
@@ -171,7 +171,7 @@ def test_several_outputs_are_planned_when_the_bounds_name_them():
 def test_each_of_two_outputs_pays_root_two_in_noise():
     options = {"decode": "direct", "design": "volume", "noise_variance": NOISE}
     one = PrivateGPRegressor(KERNEL, bounds=BOUNDS, **options).plan(X, at=AT).noise_std
-    pair = ([BOUNDS[0]] * 2, [BOUNDS[1]] * 2)
+    pair = [BOUNDS, BOUNDS]
     model = PrivateGPRegressor(KERNEL, bounds=pair, **options)
     two = model.plan(X, at=AT).noise_std
     np.testing.assert_allclose(two, math.sqrt(2.0) * np.column_stack([one, one]), rtol=1e-6)

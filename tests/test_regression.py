@@ -465,7 +465,7 @@ def test_several_outputs_pay_root_d_in_noise():
 
 
 def test_each_output_may_have_its_own_bounds_and_prior_mean():
-    bounds = ([0.0, 0.0], [10.0, 200.0])
+    bounds = [(0.0, 10.0), (0.0, 200.0)]
     table = np.column_stack([y, 20.0 * y])
     model = PrivateGPRegressor(
         4.0 * RBF(3.0), bounds=bounds, epsilon=math.inf, prior_mean=[1.0, 7.0], noise_variance=0.3
@@ -482,7 +482,7 @@ def test_each_output_may_have_its_own_bounds_and_prior_mean():
 
 def test_the_default_model_of_each_output_follows_its_own_bounds():
     table = np.column_stack([y, 1000.0 * y])
-    model = PrivateGPRegressor(bounds=([0.0, 0.0], [10.0, 10_000.0]), epsilon=3.0).fit(X, table)
+    model = PrivateGPRegressor(bounds=[(0.0, 10.0), (0.0, 10_000.0)], epsilon=3.0).fit(X, table)
     std = model.predict(POINTS, return_std=True)[1]
     np.testing.assert_allclose(std[:, 1], 1000.0 * std[:, 0], rtol=1e-6)
 
@@ -690,7 +690,7 @@ def test_wrong_parameters_are_named_without_noise_too(name, value):
 
 
 def test_bounds_for_another_number_of_outputs_are_refused():
-    two = PrivateGPRegressor(bounds=([0.0, 0.0], [10.0, 10.0]))
+    two = PrivateGPRegressor(bounds=[(0.0, 10.0), (0.0, 10.0)])
     refused(two, "bounds .* do not fit 1 output", X, y)
     refused(two, "bounds .* do not fit 3 output", X, Y)
 

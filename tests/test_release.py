@@ -44,7 +44,7 @@ CASES = {
     "worst": lambda: estimator(design="worst", decode="direct", epsilon=3.0).fit(X, y),
     "rank": lambda: estimator(RBF(1.0), rank=2, epsilon=5.0).fit(X, y),
     "groups": lambda: estimator().fit(X, y, groups=[f"owner {i // 3}" for i in range(N)]),
-    "two outputs": lambda: estimator(bounds=([0.0, 0.0], [10.0, 100.0])).fit(X, Y),
+    "two outputs": lambda: estimator(bounds=[(0.0, 10.0), (0.0, 100.0)]).fit(X, Y),
     "one column": lambda: estimator().fit(X, y[:, None]),
     "frames": lambda: estimator().fit(
         frame(X), pd.DataFrame(np.clip(Y, 0, 10), columns=["weight", "income"])

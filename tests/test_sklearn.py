@@ -92,7 +92,7 @@ def test_the_tags_say_what_it_is():
 def test_a_clone_has_the_parameters_and_nothing_else():
     kernel = 2.0 * Gibbs(KDELengthscale(X, n=3.0, m=5.0)) + RBF([1.0, 2.0])
     model = PrivateGPRegressor(
-        kernel, bounds=([0, 0], [10, 20]), inducing=X[:5], epsilon=2.0, rank=3, random_state=1
+        kernel, bounds=[(0, 10), (0, 20)], inducing=X[:5], epsilon=2.0, rank=3, random_state=1
     )
     model.fit(X, np.column_stack([y, y]))
     copy = clone(model)

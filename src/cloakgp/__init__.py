@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cloakgp.privacy import Ledger
     from cloakgp.regression import PrivateGPRegressor
     from cloakgp.release import ImplausibleNoiseWarning, Release, VerificationReport
+    from cloakgp.repeats import RepeatedSpendWarning
     from cloakgp.search import PrivateGridSearch
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "PrivateGPRegressor",
     "PrivateGridSearch",
     "Release",
+    "RepeatedSpendWarning",
     "VerificationReport",
     "__version__",
     "design",
@@ -53,6 +55,7 @@ _HOMES = {
     "PrivateGPRegressor": "regression",
     "PrivateGridSearch": "search",
     "Release": "release",
+    "RepeatedSpendWarning": "repeats",
     "VerificationReport": "release",
 }
 _MODULES = ("datasets", "design", "gp", "kernels", "plan", "privacy", "release")

@@ -11,17 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from cloakgp.decode import Decoder, Newton
-from cloakgp.estimator import (
-    Array,
-    PrivateGP,
-    default_kernel,
-    one_column,
-    target_names,
-)
+from cloakgp.estimator import Array, PrivateGP, default_kernel
 from cloakgp.frames import column_names
-from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.laplace import Bernoulli
+from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs import one_column, owner_codes, target_names
 from cloakgp.newton import as_steps, draw_plan, release_steps
 from cloakgp.outcomes import LabelRelease
 from cloakgp.plan import Blueprint, Plan
@@ -104,18 +99,20 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        names = column_names(X)
+        rows = check_rows(X)
         classes = self._classes(None)
-        return draw_plan(self._facts(check_rows(X), classes, at, groups, names), self.target)
+        owners = owner_codes(groups, len(rows), X)
+        return draw_plan(self._facts(rows, classes, at, owners, column_names(X)), self.target)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
     ) -> Self:
         """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once."""
-        rows = self._rows(X)
+        rows = self._rows(X, y, at=at, groups=groups)
         one_column(y, len(rows))
         classes = self._classes(y)
-        facts = self._facts(rows, classes, at, groups, column_names(X))
+        owners = owner_codes(groups, len(rows), X)
+        facts = self._facts(rows, classes, at, owners, column_names(X))
         plan = draw_plan(facts, self.target)
         spending = self._spending(plan)
 
@@ -124,13 +121,13 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
                 step.sketch,
                 y,
                 classes,
-                epsilon=self.epsilon,
-                delta=self.delta,
+                epsilon=facts.epsilon,
+                delta=facts.delta,
                 calibration=facts.calibration,
                 groups=facts.groups,
                 parts=facts.iterations,
-                rehearsal=spending["rehearsal"],
-                commit=spending["commit"] if first else None,
+                rehearsal=spending.rehearsal,
+                commit=spending.commit if first else None,
             )
 
         self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
@@ -206,12 +203,15 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             )
         return tuple(sorted(found))
 
+    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        return self._facts(X, self._classes(None), X[:1], None, None).draw_outputs(count, rng)
+
     def _facts(
         self,
         X: Array,
         classes: tuple[Any, ...],
         at: ArrayLike | None,
-        groups: Any,
+        owners: NDArray[np.int64] | None,
         names: tuple[str, ...] | None,
     ) -> Blueprint:
         columns = 1 if len(classes) == 2 else len(classes)
@@ -220,7 +220,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         facts = self._blueprint(
             model,
             at,
-            groups,
+            owners,
             names,
             lo=np.zeros(columns),
             hi=np.ones(columns),

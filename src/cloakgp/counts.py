@@ -6,14 +6,15 @@ import math
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimator import Array, PrivateGP, as_float, default_kernel, one_column, target_names
+from cloakgp.estimator import Array, PrivateGP, default_kernel
 from cloakgp.frames import column_names
-from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.laplace import Poisson
+from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs import as_float, one_column, owner_codes, target_names
 from cloakgp.newton import as_steps, draw_plan, release_steps
 from cloakgp.outcomes import LARGEST, CountRelease, check_exposure
 from cloakgp.plan import Blueprint, Plan
@@ -95,7 +96,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
 
         ``exposure`` is public: how long or how large each row was watched, by default 1.
         """
-        facts = self._facts(check_rows(X), exposure, at, groups, column_names(X))
+        rows = check_rows(X)
+        owners = owner_codes(groups, len(rows), X)
+        facts = self._facts(rows, exposure, at, owners, column_names(X))
         return draw_plan(facts, self.target)
 
     def fit(
@@ -107,9 +110,10 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         exposure: ArrayLike | None = None,
     ) -> Self:
         """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once."""
-        rows = self._rows(X)
+        rows = self._rows(X, y, at=at, groups=groups, exposure=exposure)
         one_column(y, len(rows))
-        facts = self._facts(rows, exposure, at, groups, column_names(X))
+        owners = owner_codes(groups, len(rows), X)
+        facts = self._facts(rows, exposure, at, owners, column_names(X))
         plan = draw_plan(facts, self.target)
         spending = self._spending(plan)
 
@@ -118,13 +122,13 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
                 step.sketch,
                 y,
                 float(facts.hi[0]),
-                epsilon=self.epsilon,
-                delta=self.delta,
+                epsilon=facts.epsilon,
+                delta=facts.delta,
                 calibration=facts.calibration,
                 groups=facts.groups,
                 parts=facts.iterations,
-                rehearsal=spending["rehearsal"],
-                commit=spending["commit"] if first else None,
+                rehearsal=spending.rehearsal,
+                commit=spending.commit if first else None,
             )
 
         self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
@@ -157,7 +161,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         X: Array,
         exposure: ArrayLike | None,
         at: ArrayLike | None,
-        groups: Any,
+        owners: NDArray[np.int64] | None,
         names: tuple[str, ...] | None,
     ) -> Blueprint:
         cap = self._cap()
@@ -170,7 +174,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         facts = self._blueprint(
             self._model(X, default_kernel(X, PRIOR_STD), 1.0),
             at,
-            groups,
+            owners,
             names,
             lo=np.zeros(1),
             hi=np.array([cap]),

@@ -11,35 +11,37 @@ import math
 import uuid
 import warnings
 from collections.abc import Callable
-from numbers import Real
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import DataConversionWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cloakgp.decode import Decoder, Uncertainty
 from cloakgp.design.result import TARGET_GAP
-from cloakgp.frames import column_names, select, series_name
+from cloakgp.frames import select
 from cloakgp.gp.codec import kernel_to_json
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
-from cloakgp.gp.kernels import check_rows
 from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
+from cloakgp.inputs import as_float, check_apart, warn_if_reordered
 from cloakgp.plan import Blueprint, Plan
 from cloakgp.privacy import Ledger, Spend
 from cloakgp.release import Release
+from cloakgp.repeats import note_spend, warn_if_repeated
 
 Array = NDArray[np.float64]
 
 #: Points of the default workload.
 WORKLOAD = 100
+#: Inputs that differ by less are taken for constant by the default kernel: their inverse overflows.
+SMALLEST_WIDTH = 1e-150
 
 
 class NotPrivateWarning(UserWarning):
@@ -71,6 +73,10 @@ class PrivateGP(BaseEstimator):
         """Return the bounds of outputs and predictions in a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
+    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        """Draw made-up outputs within ``selection_bounds`` from the prior at X, (count, N)."""
+        raise ValueError(f"a private search is not made for {type(self).__name__}")
+
     def linear_predictor(self, plan: Plan, points: Array) -> tuple[Array, Array, Array]:
         """Return offset, G and τ: a release by ``plan`` predicts offset + G y + τ z at ``points``.
 
@@ -96,12 +102,20 @@ class PrivateGP(BaseEstimator):
 
     def _points(self, X: ArrayLike) -> Array:
         check_is_fitted(self, "release_")
+        refuse_dates(X)
         points: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return points
 
-    def _rows(self, X: ArrayLike) -> Array:
-        """Return the public inputs of a fit, and remember their names."""
-        rows: Array = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+    def _rows(self, X: ArrayLike, y: Any, **public: Any) -> Array:
+        """Return a copy of the public inputs of a fit, and remember their names.
+
+        ``public`` are the other public things that y must not be part of.
+        """
+        # First of all: an error about X may quote a value of it.
+        check_apart(y, X, inducing=self.inducing, **public)
+        refuse_dates(X)
+        rows = check_rows(validate_data(self, X, dtype=np.float64, ensure_min_samples=1))
+        warn_if_reordered(X, y)
         self._release_id = uuid.uuid4().hex
         return rows
 
@@ -109,7 +123,7 @@ class PrivateGP(BaseEstimator):
         self,
         model: LinearModel,
         at: ArrayLike | None,
-        groups: Any,
+        owners: NDArray[np.int64] | None,
         names: tuple[str, ...] | None,
         **facts: Any,
     ) -> Blueprint:
@@ -125,7 +139,7 @@ class PrivateGP(BaseEstimator):
             design=self.design,  # type: ignore[arg-type]
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
-            groups=group_codes(groups, len(model.X)),
+            groups=owners,
             feature_names=names,
             gap=self._gap,
             **facts,
@@ -148,58 +162,76 @@ class PrivateGP(BaseEstimator):
         inducing = place_inducing(X, self.inducing)
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 
-    def _spending(self, plan: Plan) -> dict[str, Any]:
+    def _spending(self, plan: Plan) -> Spending:
         """Check all that is left to check, and return how the core is to draw the noise."""
-        commit = self._commit(plan)
-        return {"rehearsal": self._rehearsal(plan), "commit": commit}
-
-    def _commit(self, plan: Plan) -> Callable[[], object] | None:
-        """Return what records the spend in the ledger, once y has been found to be sound."""
-        if self.ledger is None and self.dataset is None:
-            return None
-        if self.ledger is None or not isinstance(self.dataset, str):
-            raise ValueError(
-                "ledger and dataset belong together: give the ledger file and the name of the data "
-                f"set in it, got ledger={self.ledger!r}, dataset={self.dataset!r}"
-            )
-        if self.random_state is not None or math.isinf(self.epsilon):
-            raise ValueError(
-                "a release that is not private (random_state, or epsilon=inf) cannot be put on the "
-                "account of a ledger; leave ledger and dataset out for a trial"
-            )
-        ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
-        facts = plan.to_dict()
-        kept = ("task", "design", "decode", "calibration", "people", "published_values", "sigma")
-        return lambda: ledger.spend(
-            str(self.dataset),
-            [Spend.gaussian(plan.blueprint.sigma)],
-            what=f"{type(self).__name__}.fit",
-            parameters={name: facts[name] for name in kept},
-            release_id=self._release_id,
-            inputs=plan.blueprint.model.X,
-            stated=(plan.epsilon, plan.delta),
-        )
-
-    def _rehearsal(self, plan: Plan) -> Any:
-        """Warn where that is due, and return repeatable noise if it was asked for."""
+        # Each is read once: a parameter that changes now changes nothing.
+        account, seed = open_account(self.ledger, self.dataset), self.random_state
         _warn_if_unsavable(plan)
-        if math.isinf(self.epsilon):
-            warnings.warn(
-                "epsilon=inf adds no noise: the result is not private",
-                NotPrivateWarning,
-                stacklevel=4,
-            )
-            return None
-        if self.random_state is None:
-            return None
-        warnings.warn(
-            "random_state makes the noise repeatable, so the result is NOT private; use "
-            "random_state=None for a real release",
-            NotPrivateWarning,
-            stacklevel=4,
+        if seed is not None or math.isinf(plan.epsilon):
+            if account is not None:
+                raise ValueError(
+                    "a release that is not private (random_state, or epsilon=inf) cannot be put on "
+                    "the account of a ledger; leave ledger and dataset out for a trial"
+                )
+            return Spending(_rehearsal(plan, seed), None)
+        spends = [Spend.gaussian(plan.blueprint.sigma)]
+        inputs = plan.blueprint.model.X
+        if account is None:
+            warn_if_repeated(inputs, spends, plan.delta)
+            return Spending(None, lambda: note_spend(inputs, spends))
+        ledger, dataset = account
+        facts = plan.to_dict()
+        told = ("task", "design", "decode", "calibration", "people", "published_values", "sigma")
+        what, release_id = f"{type(self).__name__}.fit", self._release_id
+        return Spending(
+            None,
+            lambda: ledger.spend(
+                dataset,
+                spends,
+                what=what,
+                parameters={name: facts[name] for name in told},
+                release_id=release_id,
+                inputs=inputs,
+                stated=(plan.epsilon, plan.delta),
+            ),
         )
-        rng = check_random_state(self.random_state)
-        return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """How the core is to draw the noise: what is called before, and repeatable noise for trials."""
+
+    rehearsal: Any
+    commit: Callable[[], object] | None
+
+
+def open_account(ledger: Any, dataset: Any) -> tuple[Ledger, str] | None:
+    """Return the ledger and the name of the data set in it, if there is to be an account."""
+    if ledger is None and dataset is None:
+        return None
+    if ledger is None or not isinstance(dataset, str):
+        raise ValueError(
+            "ledger and dataset belong together: give the ledger file and the name of the data "
+            f"set in it, got ledger={ledger!r}, dataset={dataset!r}"
+        )
+    return (ledger if isinstance(ledger, Ledger) else Ledger(ledger)), dataset
+
+
+def _rehearsal(plan: Plan, seed: Any) -> Any:
+    """Warn that this is not private, and return repeatable noise if it was asked for."""
+    if math.isinf(plan.epsilon):
+        warnings.warn(
+            "epsilon=inf adds no noise: the result is not private", NotPrivateWarning, stacklevel=4
+        )
+        return None
+    warnings.warn(
+        "random_state makes the noise repeatable, so the result is NOT private; use "
+        "random_state=None for a real release",
+        NotPrivateWarning,
+        stacklevel=4,
+    )
+    rng = check_random_state(seed)
+    return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
 
 
 def _warn_if_unsavable(plan: Plan) -> None:
@@ -208,13 +240,17 @@ def _warn_if_unsavable(plan: Plan) -> None:
         kernel_to_json(plan.blueprint.model.kernel)
     except ValueError as error:
         warnings.warn(
-            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=5
+            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4
         )
 
 
 def default_kernel(X: Array, std: float) -> Any:
     """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
-    spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
+    width = np.ptp(X, axis=0)
+    width = np.where(width > SMALLEST_WIDTH, width, 0.0)
+    unit = np.where(width > 0, width, 1.0)
+    # In units of the width: squares of tiny numbers would vanish.
+    spread = np.where(width > 0, unit * ((X - X.min(axis=0)) / unit).std(axis=0), 1.0)
     # √L: distances between people grow like that with the number of inputs.
     length = spread * np.sqrt(X.shape[1])
     return ConstantKernel(std**2, "fixed") * RBF(
@@ -230,62 +266,3 @@ def _workload(X: Array, at: Any, names: tuple[str, ...] | None) -> tuple[Array, 
     if points.shape[1] != X.shape[1]:
         raise ValueError(f"at has {points.shape[1]} columns, but X has {X.shape[1]}")
     return points, np.full(len(points), 1.0 / len(points))
-
-
-def group_codes(groups: Any, people: int) -> NDArray[np.int64] | None:
-    """Return owners as numbers; their names are not needed for the guarantee."""
-    if groups is None:
-        return None
-    labels = np.asarray(groups)
-    if labels.shape != (people,):
-        raise ValueError(
-            f"groups must name the owner of each of the {people} rows, got shape {labels.shape}"
-        )
-    if np.any(pd.isna(labels)):
-        raise ValueError("groups has missing entries; give every row an owner")
-    return np.asarray(pd.factorize(labels)[0], dtype=np.int64)
-
-
-def shape_of(y: Any, people: int) -> tuple[int, ...]:
-    """Return the shape of y, a public fact, without looking at its values."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None")
-    shape = getattr(y, "shape", None)
-    if not isinstance(shape, tuple):
-        try:
-            shape = np.asarray(y).shape
-        except Exception:
-            shape = None  # raise below, outside: the message of others may quote a value
-    if shape is None:
-        raise ValueError(f"y must be an array with one row for each of the {people} rows of X")
-    if len(shape) not in (1, 2) or shape[0] != people:
-        raise ValueError(
-            f"y must have one row for each of the {people} rows of X, got an array of shape {shape}"
-        )
-    return shape
-
-
-def one_column(y: Any, people: int) -> None:
-    """Refuse y that is not one output for each person, without looking at its values."""
-    shape = shape_of(y, people)
-    if len(shape) == 2 and shape[1] != 1:
-        raise ValueError(f"y must be one column, got an array of shape {shape}")
-    if len(shape) == 2:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected",
-            DataConversionWarning,
-            stacklevel=3,
-        )
-
-
-def as_float(name: str, value: Any) -> float:
-    """Return a parameter that must be a number."""
-    if not isinstance(value, Real):
-        raise ValueError(f"{name} must be a number, got {value!r}")
-    return float(value)
-
-
-def target_names(y: Any) -> tuple[str, ...] | None:
-    """Return the column names of y, which are public."""
-    name = series_name(y)
-    return column_names(y) if name is None else (name,)

@@ -7,29 +7,50 @@ from typing import Any
 
 
 def column_names(table: Any) -> tuple[str, ...] | None:
-    """Return the column names of a two-dimensional table, if it has names and all are strings.
+    """Return the column names of a two-dimensional table, if it has names and all are strings."""
+    found = column_labels(table)
+    return found if found and all(isinstance(label, str) for label in found) else None
+
+
+def column_labels(table: Any) -> tuple[Any, ...]:
+    """Return the labels of the columns of a two-dimensional table, if it has any.
 
     Only two-dimensional tables are asked: a labelled series may answer ``.columns`` with one of
     its values.  Arrow tables keep their data under ``.columns`` and their names elsewhere.
     """
     shape = getattr(table, "shape", None)
     if not isinstance(shape, tuple) or len(shape) != 2:
-        return None
+        return ()
     # ``columns`` first: a data frame may have a column called "column_names".
     for attribute in ("columns", "column_names"):
-        names = getattr(table, attribute, None)
-        found = tuple(names) if isinstance(names, Iterable) else ()
-        if len(found) == shape[1] and all(isinstance(name, str) for name in found):
-            return found or None
-    return None
+        labels = getattr(table, attribute, None)
+        found = tuple(labels) if isinstance(labels, Iterable) else ()
+        if len(found) == shape[1] and all(isinstance(x, str | int | float | tuple) for x in found):
+            return found
+    return ()
 
 
 def series_name(column: Any) -> str | None:
     """Return the name of a one-dimensional series, if it has one."""
+    label = series_label(column)
+    return label if isinstance(label, str) else None
+
+
+def series_label(column: Any) -> Any:
+    """Return what a one-dimensional series is called, if anything: a string, or another label."""
     shape = getattr(column, "shape", None)
-    name = getattr(column, "name", None)
+    label = getattr(column, "name", None)
     one = isinstance(shape, tuple) and len(shape) == 1
-    return name if one and isinstance(name, str) and name else None
+    return label if one and isinstance(label, str | int | float | tuple) and label != "" else None
+
+
+def names_of(data: Any) -> set[Any]:
+    """Return what the columns of a table or series are called, unless they are only counted."""
+    labels = column_labels(data)
+    if labels and labels != tuple(range(len(labels))):
+        return set(labels)
+    label = series_label(data)
+    return set() if label is None else {label}
 
 
 def select(table: Any, names: tuple[str, ...] | None, what: str) -> Any:

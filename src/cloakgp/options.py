@@ -105,8 +105,7 @@ class Settings:
         if self.task == "counts":
             return PrivateGPCountRegressor(self.kernel, cap=self.cap, **shared)
         pairs = self.bounds * max(len(self.output), 1) if len(self.bounds) == 1 else self.bounds
-        lo, hi = ([pair[side] for pair in pairs] for side in (0, 1))
-        bounds = (lo[0], hi[0]) if len(pairs) == 1 else (lo, hi)
+        bounds: Any = pairs[0] if len(pairs) == 1 else list(pairs)
         noise = self.noise_variance
         return PrivateGPRegressor(self.kernel, bounds=bounds, noise_variance=noise, **shared)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from cloakgp.decode import Decode, Decoder
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
@@ -207,6 +208,19 @@ class Blueprint:
             kind=self.decode,
             unit=float(unit),
         )
+
+    def draw_outputs(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw made-up outputs of everybody from the prior, (count, N): one output column.
+
+        Within the bounds; for two classes −1 and 1.
+        """
+        model, people = self.model, len(self.model.X)
+        f = rng.standard_normal((count, model.factor.shape[1])) @ model.factor.T
+        if self.likelihood is None:
+            f += np.sqrt(model.diagonal) * rng.standard_normal((count, people))
+            return np.clip(self.prior_mean[0] + self.unit[0] * f, self.lo[0], self.hi[0])
+        chance = expit(self.prior_mean[0] + f)
+        return np.where(rng.random((count, people)) < chance, 1.0, -1.0)
 
     def find_design(self) -> Design:
         """Choose T: public maths, whatever it costs in time."""

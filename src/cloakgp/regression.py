@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimator import (
-    Array,
-    PrivateGP,
-    as_float,
-    default_kernel,
-    shape_of,
-    target_names,
-)
+from cloakgp.estimator import Array, PrivateGP, default_kernel
 from cloakgp.frames import column_names
-from cloakgp.gp.kernels import check_rows
+from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs import as_float, owner_codes, shape_of, target_names
 from cloakgp.plan import Blueprint, Plan
 from cloakgp.privacy import release as release_sketch
 from cloakgp.release import Release
@@ -39,9 +35,10 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     kernel : scikit-learn kernel, default a constant times RBF
         Prior covariance of f, in the units of y.  Used as it is: hyperparameters are not fitted to
         y.  The default takes its lengthscales from X and its variance from ``bounds``.
-    bounds : (lo, hi)
-        Public bounds of y; numbers, or one each for every output column.  Required: bounds taken
-        from the data would leak.  Outputs outside are clipped.
+    bounds : (lo, hi), or a list of such pairs
+        Public bounds of y: two numbers for all output columns, or a list with a pair for each,
+        such as ``[(0, 350), (400, 500)]``.  Required: bounds taken from the data would leak.
+        Outputs outside are clipped.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     noise_variance : float, default (0.1 (hi − lo))²
@@ -71,7 +68,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self,
         kernel: Any = None,
         *,
-        bounds: tuple[Any, Any] | None = None,
+        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
         noise_variance: float | None = None,
@@ -108,28 +105,31 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        names = column_names(X)
         rows = check_rows(X)
         lo, hi = self._bounds(outputs=None)
-        return Plan.draw(self._facts(rows, lo, hi, at, groups, names))
+        owners = owner_codes(groups, len(rows), X)
+        return Plan.draw(self._facts(rows, lo, hi, at, owners, column_names(X)))
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
     ) -> Self:
         """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once."""
-        rows = self._rows(X)
+        rows = self._rows(X, y, at=at, groups=groups)
         shape = shape_of(y, len(rows))
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
-        plan = Plan.draw(self._facts(rows, lo, hi, at, groups, column_names(X)))
+        owners = owner_codes(groups, len(rows), X)
+        plan = Plan.draw(self._facts(rows, lo, hi, at, owners, column_names(X)))
+        spending = self._spending(plan)
         noisy = release_sketch(
             plan.sketch,
             y,
-            (lo, hi),
-            epsilon=self.epsilon,
-            delta=self.delta,
+            (plan.blueprint.lo, plan.blueprint.hi),
+            epsilon=plan.epsilon,
+            delta=plan.delta,
             calibration=plan.blueprint.calibration,
             groups=plan.blueprint.groups,
-            **self._spending(plan),
+            rehearsal=spending.rehearsal,
+            commit=spending.commit,
         )
         self.release_ = Release(
             blueprint=plan.blueprint,
@@ -167,27 +167,32 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ValueError(f"a private search is for one output column, not for {len(lo)}")
         return float(lo[0]), float(hi[0])
 
+    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        facts = self._facts(X, *self._bounds(outputs=None), X[:1], None, None)
+        return facts.draw_outputs(count, rng)
+
     def _bounds(self, outputs: int | None) -> tuple[Array, Array]:
         """Return public bounds as one pair for each output column."""
-        if self.bounds is None:
+        bounds = self.bounds
+        if bounds is None:
             raise ValueError(
                 "bounds is missing: give public bounds of y, for instance bounds=(0, 200). They "
                 "must not be taken from the data; say what is possible, not what occurred."
             )
-        try:
-            lo, hi = (np.atleast_1d(np.asarray(b, dtype=np.float64)) for b in self.bounds)
-        except (TypeError, ValueError):
-            raise ValueError(f"bounds must be a pair (lo, hi), got {self.bounds!r}") from None
-        columns = outputs or max(lo.size, hi.size)
-        if lo.ndim > 1 or hi.ndim > 1 or not {lo.size, hi.size} <= {1, columns}:
-            raise ValueError(f"bounds {self.bounds!r} do not fit {columns} output column(s)")
-        lo, hi = np.broadcast_to(lo, (columns,)), np.broadcast_to(hi, (columns,))
+        pairs = read_bounds(bounds)
+        columns = len(pairs) if outputs is None else outputs
+        if len(pairs) not in (1, columns):
+            raise ValueError(
+                f"bounds {bounds!r} do not fit {columns} output column(s); give (lo, hi) for all, "
+                "or a list with a pair for each"
+            )
+        lo, hi = (np.broadcast_to([pair[side] for pair in pairs], (columns,)) for side in (0, 1))
         if not (np.all(np.isfinite(lo)) and np.all(np.isfinite(hi)) and np.all(lo < hi)):
-            raise ValueError(f"bounds must be finite with lo < hi, got {self.bounds!r}")
+            raise ValueError(f"bounds must be finite with lo < hi, got {bounds!r}")
         if max(np.abs(lo).max(), np.abs(hi).max()) > LARGEST_BOUND:
-            raise ValueError(f"bounds beyond {LARGEST_BOUND:g} are too far out: {self.bounds!r}")
+            raise ValueError(f"bounds beyond {LARGEST_BOUND:g} are too far out: {bounds!r}")
         if np.min(hi - lo) < 1.0 / LARGEST_BOUND:
-            raise ValueError(f"bounds are too close together to compute with: {self.bounds!r}")
+            raise ValueError(f"bounds are too close together to compute with: {bounds!r}")
         return lo.copy(), hi.copy()
 
     def _facts(
@@ -196,7 +201,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         lo: Array,
         hi: Array,
         at: ArrayLike | None,
-        groups: Any,
+        owners: NDArray[np.int64] | None,
         names: tuple[str, ...] | None,
     ) -> Blueprint:
         """Gather the public facts; every default comes from X and the bounds alone."""
@@ -211,7 +216,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         return self._blueprint(
             self._model(X, default_kernel(X, 0.4 * width), noise),
             at,
-            groups,
+            owners,
             names,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),
             lo=lo,
@@ -232,3 +237,43 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 f"got {self.prior_mean!r}"
             )
         return mean
+
+
+def read_bounds(bounds: Any) -> list[tuple[float, float]]:
+    """Return bounds as pairs: one for all output columns, or one for each.
+
+    Two sequences outside of a list may be meant as (all lo, all hi), so they are refused.
+    """
+    items = _items(bounds)
+    if len(items) == 2 and all(_is_number(item) for item in items):
+        return [(float(items[0]), float(items[1]))]
+    rows = [_items(item) for item in items]
+    if rows and all(_is_number(value) for row in rows for value in row):
+        if isinstance(bounds, list) and all(len(row) == 2 for row in rows):
+            return [(float(row[0]), float(row[1])) for row in rows]
+        if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 0:
+            raise ValueError(_both_readings(bounds, rows))
+    raise ValueError(
+        "bounds must be two numbers (lo, hi), or a list with such a pair for each output column, "
+        f"for instance bounds=[(0, 350), (400, 500)], got {bounds!r}"
+    )
+
+
+def _both_readings(bounds: Any, rows: list[list[Any]]) -> str:
+    """Spell out what two sequences may have meant."""
+    by_side = f"bounds={[(lo, hi) for lo, hi in zip(*rows, strict=True)]}"
+    told = f"bounds={bounds!r} does not say which numbers belong together. Write a list with a pair"
+    if len(rows[0]) != 2:
+        return f"{told} (lo, hi) for each output column: {by_side}"
+    by_column = f"bounds={[tuple(row) for row in rows]}"
+    return f"{told} (lo, hi) for each output column: {by_column}, or {by_side}"
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.ndim else []
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

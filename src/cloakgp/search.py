@@ -11,44 +11,37 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from rich import progress as rich_progress
 from rich.console import Console
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.model_selection import GroupKFold, KFold, ParameterGrid
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from cloakgp.classification import PrivateGPClassifier
-from cloakgp.estimator import NotPrivateWarning, PrivateGP, as_float, group_codes, one_column
+from cloakgp.equality import same_setting
+from cloakgp.estimator import NotPrivateWarning, PrivateGP, open_account
 from cloakgp.frames import column_names
 from cloakgp.frames import select as select_columns
-from cloakgp.gp.kernels import check_rows
-from cloakgp.privacy import (
-    Fold,
-    Ledger,
-    Selection,
-    Spend,
-    gaussian_sigma,
-    recommend_split,
-    select,
-    select_labels,
-    split_budget,
-    total_guarantee,
-    utility_sensitivity,
-)
+from cloakgp.gp.rows import check_rows
+from cloakgp.inputs import as_float, check_apart, one_column, owner_codes, warn_if_reordered
+from cloakgp.privacy import Selection, recommend_split, select, select_labels, utility_sensitivity
 from cloakgp.privacy.selection import Mechanism, check_choice, spend_kind
 from cloakgp.privacy.utility import Loss
 from cloakgp.regression import PrivateGPRegressor
-from cloakgp.release import Release
+from cloakgp.repeats import counted_already, note_spend, warn_if_repeated
+from cloakgp.search_budget import SearchBudget
+from cloakgp.search_delegates import Delegates
+from cloakgp.search_folds import Predictors, Table, plan_alone, plan_candidate, split_rows
+from cloakgp.search_forecast import draws_by_candidate, forecast
 from cloakgp.search_plan import SearchPlan
 
 Array = NDArray[np.float64]
@@ -60,21 +53,13 @@ FIXED = ("epsilon", "delta", "calibration", "bounds", "classes")
 OWN = ("ledger", "dataset", "random_state")
 #: What does not change a plan, or shows in its folds.
 UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OWN)
-#: Designs of folds need not be certified to more than this; they only stand in for the final one.
-FOLD_GAP = 1e-3
 
 
-def _delegated(name: str) -> Any:
-    def check(search: PrivateGridSearch) -> bool:
-        # Raises an AttributeError that names the method.
-        getattr(getattr(search, "best_estimator_", search.estimator), name)
-        return True
-
-    return available_if(check)
-
-
-class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
+class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
     """Choose hyperparameters privately, then release with them.
+
+    If one candidate is left there is nothing to choose: nothing is spent on a choice, and with
+    ``split`` the release gets the whole budget.
 
     Parameters
     ----------
@@ -92,9 +77,9 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
     loss : {"absolute", "squared"}
         What is compared: the expected error of predictions clamped to the bounds, the noise of a
         release like the final one included.  For classes, of log-odds clamped to labels −1 and 1.
-    mechanism : {"permute-and-flip", "exponential", "generalised"}
-        How the choice is made.  Permute-and-flip chooses best at its ``epsilon``; the exponential
-        mechanism costs less beside a release.
+    mechanism : {"exponential", "permute-and-flip", "generalised"}
+        How the choice is made.  The exponential mechanism costs least beside a release;
+        permute-and-flip chooses best at its ``epsilon``, for a choice without one.
     max_sensitivity : float, "median" or None
         Candidates whose loss one person can move by more are left out, which needs no y; "median"
         leaves out the upper half.  Worth it with ``decode="direct"``, where sensitive candidates
@@ -118,7 +103,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         split: float | Literal["auto"] | None = None,
         cv: Any = 5,
         loss: Loss = "absolute",
-        mechanism: Mechanism = "permute-and-flip",
+        mechanism: Mechanism = "exponential",
         max_sensitivity: float | Literal["median"] | None = None,
         refit: bool = True,
         n_jobs: int | None = None,
@@ -149,42 +134,43 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         """
         candidates = self._candidates()
         rows = check_rows(X)
-        owners = group_codes(groups, len(rows))
-        splits = self._splits(rows, owners)
-        points = _points(X, at)
-        selection, release, delta = self._budget(rows, points, len(candidates))
-        estimators = [self._with(params, release) for params in candidates]
-        tasks = (delayed(_predictors)(e, rows, splits, points, owners) for e in estimators)
-        found = list(self._shown(tasks, len(candidates)))
-        bounds = _bounds_of(estimators[0])
-        loss = self._loss()
+        owners = owner_codes(groups, len(rows), X)
+        table = Table(rows, split_rows(self.cv, rows, owners), _points(X, at), owners)
+        budget = self._budget(table, len(candidates))
+        found, alone = self._predictors(candidates, table, budget)
+        bounds, loss = _bounds_of(self.estimator), self._loss()
         sensitivities = np.array(
-            [utility_sensitivity(folds, bounds, loss, owners) for folds in found]
+            [utility_sensitivity(each.folds, bounds, loss, owners) for each in found]
         )
-        noise = [np.sqrt(np.mean(np.concatenate([np.square(f.tau) for f in c]))) for c in found]
-        spends = [Spend(spend_kind(self.mechanism), selection)]
-        if self.refit:
-            sigma = gaussian_sigma(release, delta, estimators[0].calibration)
-            spends.append(Spend.gaussian(sigma))
-        return SearchPlan(
+        kept = self._kept(sensitivities)
+        if kept.sum() == 1 and len(candidates) > 1:
+            budget, only = self._whole_budget(), int(np.flatnonzero(kept)[0])
+            best = self._with(candidates[only], budget.release_epsilon)
+            found[only] = plan_candidate(best, table, 0, 0)
+        plan = SearchPlan(
             candidates=tuple(candidates),
-            folds=tuple(tuple(folds) for folds in found),
+            folds=tuple(tuple(each.folds) for each in found),
             sensitivities=sensitivities,
-            noise=np.array(noise),
-            kept=self._kept(sensitivities),
+            noise=np.array([_typical_noise(each) for each in found]),
+            kept=kept,
             X=rows,
             bounds=bounds,
             loss=loss,
             mechanism=self.mechanism,
-            selection_epsilon=selection,
-            release_epsilon=release,
-            delta=delta,
-            total_epsilon=total_guarantee(spends, delta),
+            selection_epsilon=budget.selection_epsilon,
+            release_epsilon=budget.release_epsilon,
+            delta=budget.delta,
+            spends=budget.spends(self.refit),
+            total_epsilon=budget.total_epsilon(self.refit),
             refit=self.refit,
-            at=points,
+            at=table.points,
             groups=owners,
             asked=self._asked(),
         )
+        if plan.chosen is None or alone is None:
+            return plan
+        outputs = np.concatenate([each.outputs for each in found])
+        return replace(plan, forecast=forecast(plan, outputs, alone.folds, budget.total_epsilon()))
 
     def fit(
         self,
@@ -198,12 +184,22 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
 
         ``plan`` is that of the same X, at, groups and settings, to save its work.
         """
-        self._check_account()
+        for params in [{}, *self._candidates()]:
+            estimator = self._with(params, 1.0)
+            check_apart(y, X, at=at, groups=groups, inducing=estimator.inducing)
+        warn_if_reordered(X, y)
+        account = open_account(self.ledger, self.dataset)
+        seed = self.random_state
+        if account is not None and seed is not None:
+            raise ValueError("a trial with random_state cannot be put on the account of a ledger")
         plan = self.plan(X, at, groups) if plan is None else self._still(plan, X, at, groups)
         one_column(y, len(plan.X))
-        rehearsal = self._rehearsal()
+        if plan.chosen is None:
+            return self._fit_only(plan, X, y)
         release_id = uuid.uuid4().hex
-        commit = self._commit(plan, release_id)
+        rehearsal = self._rehearsal()
+        if account is None and rehearsal is None:
+            warn_if_repeated(plan.X, list(plan.spends), plan.delta)
         options: dict[str, Any] = {
             "epsilon": plan.selection_epsilon,
             "loss": plan.loss,
@@ -211,67 +207,41 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             "groups": plan.groups,
             "keep": plan.kept,
             "rehearsal": rehearsal,
-            "commit": commit,
+            "commit": None if rehearsal is not None else self._commit(plan, account, release_id),
         }
-        best = self._with({}, plan.release_epsilon)
-        if isinstance(best, PrivateGPClassifier):
-            chosen = select_labels(plan.folds, y, best.public_classes(), **options)
+        if isinstance(self.estimator, PrivateGPClassifier):
+            classes = self.estimator.public_classes()
+            chosen = select_labels(plan.folds, y, classes, **options)
         else:
             chosen = select(plan.folds, y, plan.bounds, **options)
-        self._report(plan, chosen)
-        if self.refit:
+        self._report(plan, chosen.index, chosen)
+        if plan.refit:
             best = self._with(plan.candidates[chosen.index], plan.release_epsilon)
-            best.set_params(random_state=self.random_state)
-            best.fit(X, y, at=at, groups=groups)
+            best.set_params(random_state=seed)
+            with counted_already():
+                best.fit(_like(X, plan.X), y, at=plan.at, groups=plan.groups)
             best.release_ = replace(best.release_, release_id=release_id, selection=plan.chosen)
-            self.best_estimator_ = best
-            self.n_features_in_ = best.n_features_in_
-            if hasattr(best, "feature_names_in_"):
-                self.feature_names_in_ = best.feature_names_in_
+            self._keep(best)
         return self
 
-    @property
-    def release_(self) -> Release:
-        """The release of the chosen candidate, which states what both cost together."""
-        release: Release = self._best().release_
-        return release
+    def _fit_only(self, plan: SearchPlan, X: ArrayLike, y: ArrayLike) -> Self:
+        """Release with the one candidate that is left: an ordinary fit, with nothing to choose."""
+        only = int(np.flatnonzero(plan.kept)[0])
+        if plan.refit:
+            best = self._with(plan.candidates[only], plan.release_epsilon)
+            own = {name: getattr(self, name) for name in OWN}
+            best.set_params(**own).fit(_like(X, plan.X), y, at=plan.at, groups=plan.groups)
+            self._report(plan, only, None)
+            self._keep(best.set_params(ledger=None, dataset=None))
+        else:
+            self._report(plan, only, None)
+        return self
 
-    @property
-    def best_score_(self) -> float:
-        """There is none: a score of private outputs that carries no noise would leak."""
-        raise AttributeError(
-            "a private search tells no scores, since they would leak; score(X, y) of the release "
-            "on other people does not cost anything"
-        )
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The public classes."""
-        classes: NDArray[Any] = self.best_estimator_.classes_
-        return classes
-
-    @_delegated("predict")
-    def predict(self, X: ArrayLike, **options: Any) -> Any:
-        """Predict with the chosen candidate: nothing is spent."""
-        return self._best().predict(X, **options)
-
-    @_delegated("predict_proba")
-    def predict_proba(self, X: ArrayLike) -> Any:
-        """Return probabilities with the chosen candidate."""
-        return self._best().predict_proba(X)
-
-    @_delegated("decision_function")
-    def decision_function(self, X: ArrayLike) -> Any:
-        """Return log-odds with the chosen candidate."""
-        return self._best().decision_function(X)
-
-    def uncertainty(self, X: ArrayLike) -> Any:
-        """Split the standard deviation at X into its latent, DP and observation parts."""
-        return self._best().uncertainty(X)
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the score of the chosen candidate on other people; not private."""
-        return float(self._best().score(X, y))
+    def _keep(self, best: Any) -> None:
+        self.best_estimator_ = best
+        self.n_features_in_ = best.n_features_in_
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -280,12 +250,6 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.one_d_labels = True
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
-
-    def _best(self) -> Any:
-        check_is_fitted(self, "best_index_")
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError("there is no release to predict from (refit=False)")
-        return self.best_estimator_
 
     def _candidates(self) -> list[Params]:
         if not isinstance(self.estimator, PrivateGPRegressor | PrivateGPClassifier):
@@ -319,66 +283,69 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         estimator.set_params(**{name: clone(v, safe=False) for name, v in params.items()})
         return estimator.set_params(epsilon=release_epsilon)
 
-    def _splits(self, X: Array, owners: Any) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """Return who trains and who is tested; decided without y."""
-        splitter = int(self.cv) if isinstance(self.cv, Integral) else self.cv
-        if isinstance(splitter, int) and not isinstance(self.cv, bool):
-            people = len(X) if owners is None else len(np.unique(owners))
-            if not 2 <= splitter <= people:
-                raise ValueError(
-                    f"cv must be a number of folds from 2 to the {people} people, got {splitter!r}"
-                )
-            # A person's rows stay together.  The order of rows is public, and so is this seed.
-            folds = KFold(splitter, shuffle=True, random_state=0)
-            splitter = folds if owners is None else GroupKFold(splitter)
-        if isinstance(splitter, str) or not hasattr(splitter, "split"):
-            raise ValueError(f"cv must be a number of folds or a splitter, got {self.cv!r}")
-        try:
-            splits = list(splitter.split(X, None, owners))
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"cv={self.cv!r} cannot split these rows by X and groups alone ({error}); use one "
-                "that does not need the private outputs, such as KFold"
-            ) from None
-        tested = np.concatenate([test for _, test in splits])
-        if len(np.unique(tested)) < len(tested):
-            raise ValueError(f"cv={self.cv!r} tests a row in several folds; use one such as KFold")
-        return splits
-
-    def _budget(
-        self, X: Array, at: ArrayLike | None, candidates: int
-    ) -> tuple[float, float, float]:
-        """Return ε of the choice, and (ε, δ) of the release."""
-        total, delta = as_float("epsilon", self.epsilon), float(self.estimator.delta)
-        check_choice(total, self.mechanism)
+    def _budget(self, table: Table, candidates: int) -> SearchBudget:
+        """Return what choice and release get."""
+        whole = self._whole_budget()
+        if candidates == 1:
+            return whole
+        total = as_float("epsilon", self.epsilon)
         if self.split is None:
-            return total, float(self.estimator.epsilon), delta
-        kind = spend_kind(self.mechanism)
-        if self.estimator.calibration != "analytic":
-            raise ValueError("split needs calibration='analytic'; give both budgets instead")
-        if self.split == "auto":
-            return self._recommended(X, at, candidates, kind)
-        share = as_float("split", self.split)
+            return replace(whole, selection_epsilon=total)
+        share = self._recommended(table, candidates) if self.split == "auto" else self.split
+        share = as_float("split", share)
         if not 0.0 < share < 1.0:
             raise ValueError(f'split must lie between 0 and 1, or be "auto", got {self.split!r}')
-        split = split_budget(total, delta, selection=share * total, kind=kind)
-        return split.selection.size, split.release_epsilon, delta
+        facts = {n: getattr(whole, n) for n in ("delta", "calibration", "mechanism")}
+        return SearchBudget.shared(total, share, **facts)
 
-    def _recommended(
-        self, X: Array, at: ArrayLike | None, candidates: int, kind: Any
-    ) -> tuple[float, float, float]:
+    def _whole_budget(self) -> SearchBudget:
+        """Return the budget of a release that nothing has to be chosen for."""
+        total = as_float("epsilon", self.epsilon)
+        check_choice(total, self.mechanism)
+        calibration = self.estimator.calibration
+        if self.split is not None and calibration != "analytic":
+            raise ValueError("split needs calibration='analytic'; give both budgets instead")
+        release = as_float("epsilon", self.estimator.epsilon) if self.split is None else total
+        delta = as_float("delta", self.estimator.delta)
+        return SearchBudget(0.0, release, delta, calibration, self.mechanism)
+
+    def _recommended(self, table: Table, candidates: int) -> float:
         """Share the budget by the noise of the estimator as it is, and a usual sensitivity."""
-        estimator = self._with({}, 0.5 * self.epsilon)
-        drawn = estimator.plan(X, at=at)
+        total = as_float("epsilon", self.epsilon)
+        estimator = self._with({}, 0.5 * total)
+        drawn = estimator.plan(table.rows, at=table.points)
         lo, hi = _bounds_of(estimator)
         # A person moves the loss by their own error and by about as much through others.
         regret = 2.0 * 2.0 * (hi - lo) * math.log(max(candidates, 2))
         # E|τz| = τ √(2/π), summed over people, for σ = 1
-        noise = len(X) * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.blueprint.sigma
+        people = len(table.rows)
+        noise = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.blueprint.sigma
         split = recommend_split(
-            self.epsilon, estimator.delta, regret=regret, noise=max(noise, 1e-12), kind=kind
+            total,
+            drawn.delta,
+            regret=regret,
+            noise=max(noise, 1e-12),
+            kind=spend_kind(self.mechanism),
         )
-        return split.selection.size, split.release_epsilon, float(estimator.delta)
+        return split.selection.size / total
+
+    def _predictors(
+        self, candidates: list[Params], table: Table, budget: SearchBudget
+    ) -> tuple[list[Predictors], Predictors | None]:
+        """Plan every candidate and, to compare with, the estimator as it is with all of the budget.
+
+        In parallel, showing how far they are.
+        """
+        draws = draws_by_candidate(len(candidates))
+        tasks = [
+            delayed(plan_candidate)(self._with(params, budget.release_epsilon), table, count, seed)
+            for seed, (params, count) in enumerate(zip(candidates, draws, strict=True))
+        ]
+        if len(candidates) > 1:
+            alone = self._with({}, budget.total_epsilon())
+            tasks.append(delayed(plan_alone)(alone, table))
+        found: list[Any] = list(self._shown(tasks))
+        return found[: len(candidates)], found[-1] if len(candidates) > 1 else None
 
     def _kept(self, sensitivities: Array) -> NDArray[np.bool_]:
         limit: float = math.inf
@@ -394,25 +361,21 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             )
         return kept
 
-    def _shown(self, tasks: Iterable[Any], count: int) -> Iterator[Any]:
-        """Run tasks in parallel, in order, showing how far they are."""
+    def _shown(self, tasks: Sequence[Any]) -> Iterator[Any]:
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
         console = Console(stderr=True)
         hidden = not (self.verbose and console.is_terminal)
         with rich_progress.Progress(console=console, transient=True, disable=hidden) as bar:
-            task = bar.add_task("Planning candidates", total=count)
+            task = bar.add_task("Planning candidates", total=len(tasks))
             for result in results:
                 bar.advance(task)
                 yield result
 
-    def _asked(self) -> dict[str, str]:
-        """Return the settings that a plan follows from, as texts."""
+    def _asked(self) -> dict[str, Any]:
+        """Return copies of the settings that a plan follows from."""
         own = {k: v for k, v in self.get_params(deep=False).items() if k not in UNPLANNED}
         inner = self.estimator.get_params(deep=False)
-        return {
-            name: repr(v)
-            for name, v in (own | {f"estimator__{k}": inner[k] for k in inner}).items()
-        }
+        return deepcopy(own | {f"estimator__{name}": value for name, value in inner.items()})
 
     def _still(self, plan: SearchPlan, X: ArrayLike, at: Any, groups: Any) -> SearchPlan:
         """Refuse a plan that was made for something else: what it promises would not hold."""
@@ -420,47 +383,36 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         for name, then, now in (
             ("inputs X", plan.X, rows),
             ("points at", plan.at, _points(X, at)),
-            ("groups", plan.groups, group_codes(groups, len(rows))),
+            ("groups", plan.groups, owner_codes(groups, len(rows), X)),
         ):
             if not np.array_equal(np.asarray(then), np.asarray(now)):  # None equals None
                 raise ValueError(f"plan was made for other {name}; leave it out or plan again")
         asked = self._asked()
-        changed = sorted(k for k in asked.keys() | plan.asked if asked.get(k) != plan.asked.get(k))
+        same = {k for k in asked if k in plan.asked and same_setting(asked[k], plan.asked[k])}
+        changed = sorted((asked.keys() | plan.asked.keys()) - same)
         if changed:
             raise ValueError(
                 f"plan was made with other {', '.join(changed)}; leave it out or plan again"
             )
         return plan
 
-    def _check_account(self) -> None:
-        if self.ledger is None and self.dataset is None:
-            return
-        if self.ledger is None or not isinstance(self.dataset, str):
-            raise ValueError(
-                "ledger and dataset belong together: give the ledger file and the name of the data "
-                f"set in it, got ledger={self.ledger!r}, dataset={self.dataset!r}"
-            )
-        if self.random_state is not None:
-            raise ValueError("a trial with random_state cannot be put on the account of a ledger")
-
-    def _commit(self, plan: SearchPlan, release_id: str) -> Any:
-        if self.ledger is None:
-            return None
-        ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
-        spends = [Spend(spend_kind(plan.mechanism), plan.selection_epsilon)]
-        if self.refit:
-            sigma = gaussian_sigma(plan.release_epsilon, plan.delta, self.estimator.calibration)
-            spends.append(Spend.gaussian(sigma))
+    def _commit(self, plan: SearchPlan, account: Any, release_id: str) -> Callable[[], object]:
+        """Return what records the spend, once y has been found to be sound."""
+        spends = list(plan.spends)
+        if account is None:
+            return lambda: note_spend(plan.X, spends)
+        ledger, dataset = account
+        what = f"PrivateGridSearch.fit of {type(self.estimator).__name__}"
         return lambda: ledger.spend(
-            str(self.dataset),
+            dataset,
             spends,
-            what=f"PrivateGridSearch.fit of {type(self.estimator).__name__}",
+            what=what,
             parameters={
                 "candidates": int(plan.kept.sum()),
                 "mechanism": plan.mechanism,
                 "loss": plan.loss,
                 "selection_epsilon": plan.selection_epsilon,
-                "release_epsilon": plan.release_epsilon if self.refit else None,
+                "release_epsilon": plan.release_epsilon if plan.refit else None,
             },
             release_id=release_id,
             inputs=plan.X,
@@ -480,8 +432,8 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         draw = rng.exponential if self.mechanism == "permute-and-flip" else rng.gumbel
         return lambda scale, count: scale * draw(size=count)
 
-    def _report(self, plan: SearchPlan, chosen: Selection) -> None:
-        """Keep what is public: never a loss."""
+    def _report(self, plan: SearchPlan, index: int, chosen: Selection | None) -> None:
+        """Keep what is public: never a loss.  ``chosen`` is None if nothing was to be chosen."""
         if hasattr(self, "best_estimator_"):  # of an earlier search
             del self.best_estimator_
         results: dict[str, Any] = {"params": list(plan.candidates)}
@@ -496,8 +448,8 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         results["kept"] = plan.kept.copy()
         self.cv_results_ = results
         self.n_splits_ = len(plan.folds[0])
-        self.best_index_ = chosen.index
-        self.best_params_ = plan.candidates[chosen.index]
+        self.best_index_ = index
+        self.best_params_ = plan.candidates[index]
         self.selection_ = chosen
         self.total_epsilon_ = plan.total_epsilon
 
@@ -507,21 +459,18 @@ def _points(X: ArrayLike, at: Any) -> Array | None:
     return None if at is None else check_rows(select_columns(at, column_names(X), "at"), "at")
 
 
-def _predictors(
-    estimator: Any,
-    rows: Array,
-    splits: Sequence[tuple[NDArray[Any], NDArray[Any]]],
-    points: Array | None,
-    owners: Any,
-) -> list[Fold]:
-    """Plan a candidate for every fold: public maths, whatever it costs in time."""
-    estimator._gap = FOLD_GAP
-    folds = []
-    for train, test in splits:
-        groups = None if owners is None else owners[train]
-        plan = estimator.plan(rows[train], at=points, groups=groups)
-        folds.append(Fold(test, train, *estimator.linear_predictor(plan, rows[test])))
-    return folds
+def _like(X: Any, rows: Array) -> Any:
+    """Return the planned rows with the names of X: what was planned is what is released."""
+    names = column_names(X)
+    if names is None:
+        return rows
+    index = X.index if isinstance(X, pd.DataFrame) else None
+    return pd.DataFrame(rows, columns=list(names), index=index)
+
+
+def _typical_noise(found: Predictors) -> float:
+    """Return the root mean square of the noise of a release, over all tested rows."""
+    return float(np.sqrt(np.mean(np.concatenate([np.square(f.tau) for f in found.folds]))))
 
 
 def _bounds_of(estimator: Any) -> tuple[float, float]:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.parts import Chosen
-from cloakgp.privacy import Fold
+from cloakgp.privacy import Fold, Spend
 from cloakgp.privacy.selection import FAILURE, Mechanism
 from cloakgp.privacy.utility import Loss
 
@@ -21,6 +21,20 @@ Params = dict[str, Any]
 
 #: Gaps between losses for which a plan says how likely the better candidate is chosen.
 GAPS = (0.01, 0.02, 0.05, 0.1)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Mean errors to be expected if one of the candidates is true, in the units of the loss."""
+
+    search: float  # of a release with the candidate that is chosen
+    alone: float  # of a release with the estimator as it is and the whole budget
+    whole_epsilon: float  # the whole budget, at the δ of the release
+
+    @property
+    def search_pays(self) -> bool:
+        """Whether the search is expected to err less than the estimator as it is."""
+        return self.search < self.alone
 
 
 @dataclass(frozen=True)
@@ -36,18 +50,22 @@ class SearchPlan:
     bounds: tuple[float, float]
     loss: Loss
     mechanism: Mechanism
-    selection_epsilon: float
+    selection_epsilon: float  # 0: there is nothing to choose
     release_epsilon: float
     delta: float
+    spends: tuple[Spend, ...]  # what is spent, in order
     total_epsilon: float
     refit: bool  # whether a release follows and is counted
     at: Array | None  # the points that matter, if they were named
     groups: NDArray[np.int64] | None  # owners of the rows, as numbers
-    asked: dict[str, str]  # the settings that it was made for
+    asked: dict[str, Any]  # the settings that it was made for
+    forecast: Forecast | None = None  # None: nothing to choose, or nothing to compare with
 
     @property
-    def chosen(self) -> Chosen:
-        """What a release will say about the choice."""
+    def chosen(self) -> Chosen | None:
+        """What a release will say about the choice; None if one candidate is left."""
+        if self.selection_epsilon == 0.0:
+            return None
         return Chosen(
             epsilon=self.selection_epsilon,
             mechanism=self.mechanism,
@@ -73,6 +91,8 @@ class SearchPlan:
             raise ValueError(f"gap must be a number >= 0, got {gap!r}")
         sensitivities = self.sensitivities[self.kept]
         n, total = len(sensitivities), gap * self.tested
+        if n == 1:
+            return 1.0
         if self.mechanism == "generalised":
             return _least_chance(sensitivities, total, self.selection_epsilon)
         p = math.exp(-self.selection_epsilon * total / (2.0 * float(sensitivities.max())))
@@ -106,11 +126,17 @@ class SearchPlan:
     def summary(self) -> str:
         """Say what the search would spend and how well it can be expected to choose."""
         n = int(self.kept.sum())
+        dropped = len(self.kept) - n
+        left_out = f" ({dropped} too sensitive ones left out)" if dropped else ""
+        if self.chosen is None:
+            return (
+                f"One candidate{left_out}: there is nothing to choose, so nothing is spent on a "
+                f"choice.\n{self._cost()}"
+            )
         lines = [
-            f"Private choice of one of {n} candidates"
-            + (f" ({len(self.kept) - n} too sensitive ones left out)" if n < len(self.kept) else "")
-            + f" at epsilon={self.selection_epsilon:g} ({self.mechanism}, {self.loss} error), by "
-            f"the outputs of {self.tested} rows.",
+            f"Private choice of one of {n} candidates{left_out} at epsilon="
+            f"{self.selection_epsilon:g} ({self.mechanism}, {self.loss} error), by the outputs of "
+            f"{self.tested} rows.",
             self._cost(),
             "Chance of choosing the best candidate, if its mean error is better than all others' "
             "by at least:",
@@ -118,10 +144,32 @@ class SearchPlan:
         for gap, chance in self.chances().itertuples(index=False):
             lines.append(f"  {gap:.3g}: {100.0 * chance:.0f} %")
         lines.append(f"By blind chance it would be {100.0 / n:.0f} %.")
+        if self.forecast is not None:
+            lines.append(self._advice(self.forecast))
         return "\n".join(lines)
+
+    def _advice(self, expected: Forecast) -> str:
+        """Say whether the search is likely to be worth its budget."""
+        compared = (
+            f"expected {self.loss} error {expected.search:.3g}, against {expected.alone:.3g} for "
+            f"the estimator as it is with the whole budget (epsilon={expected.whole_epsilon:.4g}), "
+            "if one of the candidates is right"
+        )
+        if expected.search_pays:
+            return f"The search is likely to pay: {compared}."
+        return (
+            f"The search is NOT likely to pay: {compared}. Leave it out and release with the whole "
+            "budget, or give it fewer candidates or more budget."
+        )
 
     def _cost(self) -> str:
         release = f"(epsilon={self.release_epsilon:g}, delta={self.delta:g})"
+        if self.chosen is None:
+            return (
+                f"The release at {release} is all that is spent."
+                if self.refit
+                else "No release follows, so nothing is spent at all."
+            )
         if not self.refit:
             return f"The noise is that of a release at {release}, which is not included here."
         return (

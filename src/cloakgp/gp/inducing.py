@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
-from cloakgp.gp.kernels import check_rows
+from cloakgp.gp.rows import check_rows
 
 __all__ = ["place_inducing", "summarise"]
 

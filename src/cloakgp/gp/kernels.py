@@ -16,6 +16,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
+from cloakgp.gp.rows import check_rows
+
 __all__ = ["Blend", "Gibbs", "KDELengthscale", "KDELengthscaleNearby", "Logistic", "check_rows"]
 
 Array = NDArray[np.float64]
@@ -26,22 +28,6 @@ Bounds = tuple[float, float] | ArrayLike | str
 _BLOCK = 1 << 22
 # Shells searched around x by KDELengthscaleNearby, at most.
 _MAX_SHELLS = 32
-
-
-def check_rows(X: ArrayLike, name: str = "X") -> Array:
-    """Copy X into a finite float table of shape (rows, columns), or say what is wrong with it."""
-    try:
-        rows = np.array(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers only ({error}); encode other columns") from None
-    if rows.ndim != 2 or 0 in rows.shape:
-        raise ValueError(
-            f"{name} must be a table of shape (rows, columns) with at least one of each, got shape "
-            f"{rows.shape}; turn a single column into a table with .reshape(-1, 1)"
-        )
-    if not np.isfinite(rows).all():
-        raise ValueError(f"{name} has missing or infinite values; drop or fill those rows first")
-    return rows
 
 
 def _number(value: float, name: str, *, minimum: float = 0.0, strict: bool = True) -> float:

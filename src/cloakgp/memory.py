@@ -1,0 +1,114 @@
+"""Where the values of a table lie in memory, found without a look at any of them.
+
+Only addresses are compared, so private columns may be asked about.  A copy lies elsewhere and is
+not recognised; names are compared beside this (``inputs.check_apart``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Buffers = list[NDArray[Any]]
+
+#: Steps of the search for a common address.  One column against another takes a few.
+WORK = 100_000
+
+
+def shared_column(public: Any, private: Any) -> tuple[Any] | None:
+    """Return the label of a column of ``public`` that lies where ``private`` does, in a tuple.
+
+    Columns that only lie in turn in one array, such as A[:, 0] and A[:, 1], share nothing.
+    """
+    theirs = [buffer for _, buffers in columns_of(private) for buffer in buffers]
+    for label, buffers in columns_of(public):
+        if any(_share(ours, other) for ours in buffers for other in theirs):
+            return (label,)
+    return None
+
+
+def _share(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    try:
+        return bool(np.shares_memory(one, other, max_work=WORK))  # type: ignore[arg-type]
+    except Exception:  # too hard to tell: as good as yes
+        return True
+
+
+def columns_of(data: Any) -> Iterator[tuple[Any, Buffers]]:
+    """Yield the label and the memory of each column, for arrays and frames of any library."""
+    library = type(data).__module__.partition(".")[0]
+    if isinstance(data, np.ndarray):
+        plain = np.asarray(data)
+        if plain.ndim == 2:
+            yield from ((place, [plain[:, place]]) for place in range(plain.shape[1]))
+        else:
+            yield None, [plain]
+    elif isinstance(data, pd.DataFrame):
+        for place, label in enumerate(data.columns):
+            yield label, _series(data.iloc[:, place])
+    elif isinstance(data, pd.Series | pd.Index):
+        yield data.name, _series(data)
+    elif library == "polars" and hasattr(data, "get_columns"):
+        yield from ((column.name, _polars(column)) for column in data.get_columns())
+    elif library == "polars" and hasattr(data, "get_chunks"):
+        yield data.name, _polars(data)
+    elif library == "pyarrow" and hasattr(data, "column_names"):
+        for label, column in zip(data.column_names, data.columns, strict=True):
+            yield label, _arrow(column)
+    elif library == "pyarrow":
+        yield None, _arrow(data)
+    elif isinstance(data, list | tuple):
+        yield None, [row for row in data if isinstance(row, np.ndarray)]
+    else:
+        yield None, _foreign(data)
+
+
+def _series(series: pd.Series | pd.Index) -> Buffers:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return [series.to_numpy(copy=False)]
+    if isinstance(dtype, pd.ArrowDtype):
+        return _arrow(series.array.__arrow_array__())
+    if hasattr(dtype, "numpy_dtype"):  # numbers with a mask beside them
+        with contextlib.suppress(Exception):
+            return [series.to_numpy(dtype=dtype.numpy_dtype, copy=False)]
+    return []
+
+
+def _polars(series: Any) -> Buffers:
+    found = []
+    for chunk in series.get_chunks():
+        with contextlib.suppress(Exception):  # missing values, or no numbers
+            found.append(chunk.to_numpy(allow_copy=False))
+    return found
+
+
+def _arrow(column: Any) -> Buffers:
+    """Return the bytes of each piece; only its own slice, if values are of one width."""
+    found = []
+    for piece in getattr(column, "chunks", [column]):
+        buffers: list[Any] = getattr(piece, "buffers", list)()
+        for buffer in buffers[1:]:  # the first tells what is missing
+            if buffer is None:
+                continue
+            memory = np.frombuffer(buffer, dtype=np.uint8)
+            with contextlib.suppress(Exception):
+                width = piece.type.bit_width // 8
+                memory = memory[piece.offset * width : (piece.offset + len(piece)) * width]
+            found.append(memory)
+    return found
+
+
+def _foreign(data: Any) -> Buffers:
+    """Return the memory of arrays of other libraries, as far as they lend it."""
+    if hasattr(data, "__dlpack__"):
+        with contextlib.suppress(Exception):
+            return [np.from_dlpack(data)]
+    with contextlib.suppress(TypeError, ValueError):
+        return [np.asarray(memoryview(data))]
+    return []

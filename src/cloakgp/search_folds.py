@@ -1,0 +1,96 @@
+"""Folds of a private search: who trains, who is tested, and what each candidate would predict.
+
+Public maths on X and owners alone, whatever it costs in time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold
+
+from cloakgp.privacy import Fold
+
+Array = NDArray[np.float64]
+
+#: Designs of folds need not be certified to more than this; they only stand in for the final one.
+FOLD_GAP = 1e-3
+
+
+@dataclass(frozen=True)
+class Table:
+    """The public part of the data of a search."""
+
+    rows: Array
+    splits: list[tuple[NDArray[Any], NDArray[Any]]]  # (train, test) row numbers
+    points: Array | None  # the points that matter, if they were named
+    owners: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class Predictors:
+    """What a candidate would predict in each fold, and outputs drawn from its prior."""
+
+    folds: list[Fold]
+    outputs: Array  # (draws, N)
+
+
+def split_rows(
+    cv: Any, X: Array, owners: NDArray[np.int64] | None
+) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Return who trains and who is tested; decided without y."""
+    splitter = int(cv) if isinstance(cv, Integral) else cv
+    if isinstance(splitter, int) and not isinstance(cv, bool):
+        people = len(X) if owners is None else len(np.unique(owners))
+        if not 2 <= splitter <= people:
+            raise ValueError(
+                f"cv must be a number of folds from 2 to the {people} people, got {splitter!r}"
+            )
+        # A person's rows stay together.  The order of rows is public, and so is this seed.
+        folds = KFold(splitter, shuffle=True, random_state=0)
+        splitter = folds if owners is None else GroupKFold(splitter)
+    if isinstance(splitter, str) or not hasattr(splitter, "split"):
+        raise ValueError(f"cv must be a number of folds or a splitter, got {cv!r}")
+    try:
+        splits = list(splitter.split(X, None, owners))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv={cv!r} cannot split these rows by X and groups alone ({error}); use one "
+            "that does not need the private outputs, such as KFold"
+        ) from None
+    tested = np.concatenate([test for _, test in splits])
+    if len(np.unique(tested)) < len(tested):
+        raise ValueError(f"cv={cv!r} tests a row in several folds; use one such as KFold")
+    return splits
+
+
+def plan_folds(estimator: Any, table: Table) -> list[Fold]:
+    """Plan a candidate for every fold, as a release of the training part would be."""
+    estimator._gap = FOLD_GAP
+    folds = []
+    for train, test in table.splits:
+        groups = None if table.owners is None else table.owners[train]
+        plan = estimator.plan(table.rows[train], at=table.points, groups=groups)
+        folds.append(Fold(test, train, *estimator.linear_predictor(plan, table.rows[test])))
+    return folds
+
+
+def plan_candidate(estimator: Any, table: Table, draws: int, seed: int) -> Predictors:
+    """Plan a candidate, and draw so many made-up data sets from its prior."""
+    folds = plan_folds(estimator, table)
+    outputs = np.empty((0, len(table.rows)))
+    if draws:
+        outputs = estimator.draw_outputs(table.rows, draws, np.random.default_rng([0, seed]))
+    return Predictors(folds, outputs)
+
+
+def plan_alone(estimator: Any, table: Table) -> Predictors | None:
+    """Plan the estimator as it is, without a search; None if it cannot be used as it is."""
+    try:
+        return plan_candidate(estimator, table, 0, 0)
+    except ValueError:
+        return None

@@ -1,0 +1,15 @@
+"""Every test starts as a new process does: with nothing released."""
+
+import pytest
+
+from cloakgp.repeats import forget
+
+
+def pytest_configure(config):
+    # Tests fit the same people again and again; those of the warning itself ask for it.
+    config.addinivalue_line("filterwarnings", "ignore::cloakgp.RepeatedSpendWarning")
+
+
+@pytest.fixture(autouse=True)
+def nothing_released():
+    forget()
