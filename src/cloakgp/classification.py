@@ -216,7 +216,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     ) -> Blueprint:
         columns = 1 if len(classes) == 2 else len(classes)
         mean = self._prior_mean(columns, len(classes))
-        model = self._model(X, default_kernel(X, PRIOR_STD), 1.0)
+        model = self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0)
         facts = self._blueprint(
             model,
             at,

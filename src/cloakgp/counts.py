@@ -172,7 +172,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             if not abs(mean) <= 30.0:
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
         facts = self._blueprint(
-            self._model(X, default_kernel(X, PRIOR_STD), 1.0),
+            self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0),
             at,
             owners,
             names,

@@ -40,6 +40,8 @@ Array = NDArray[np.float64]
 
 #: Points of the default workload.
 WORKLOAD = 100
+#: Priors that expect f further away than this many times the range of the outputs are mistakes.
+FURTHEST = 1e12
 #: Inputs that differ by less are taken for constant by the default kernel: their inverse overflows.
 SMALLEST_WIDTH = 1e-150
 
@@ -145,8 +147,11 @@ class PrivateGP(BaseEstimator):
             **facts,
         )
 
-    def _model(self, X: Array, kernel: Any, noise: float | Array) -> LinearModel:
-        """Build the model; ``kernel`` is the one to use if none was given."""
+    def _model(self, X: Array, kernel: Any, noise: float | Array, scale: float) -> LinearModel:
+        """Build the model; ``kernel`` is the one to use if none was given.
+
+        ``scale`` is how far outputs, or latent values, can be expected to lie from each other.
+        """
         if self.approximation not in get_args(Approximation):
             raise ValueError(
                 f"approximation must be one of {get_args(Approximation)}, "
@@ -157,6 +162,14 @@ class PrivateGP(BaseEstimator):
                 f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {self.kernel!r}"
             )
         kernel = kernel if self.kernel is None else clone(self.kernel)
+        with np.errstate(all="ignore"):
+            largest = float(np.max(kernel.diag(X)))
+        if largest > (FURTHEST * scale) ** 2:
+            raise ValueError(
+                f"kernel has a standard deviation of {np.sqrt(largest):.3g} at some inputs, more "
+                f"than {FURTHEST:g} times the range of the outputs ({scale:g}); check its "
+                "parameters"
+            )
         if self.inducing is None:
             return ExactModel(kernel, X, noise)
         inducing = place_inducing(X, self.inducing)

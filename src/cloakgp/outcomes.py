@@ -237,10 +237,14 @@ def check_exposure(exposure: ArrayLike, rows: int) -> Array:
         watched = np.broadcast_to(np.asarray(exposure, dtype=np.float64), (rows,)).copy()
     except (TypeError, ValueError):
         watched = np.array([np.nan])
-    if not np.all((watched >= 1.0 / LARGEST) & (watched <= LARGEST)):
+    if not np.all(watched > 0):
         raise ValueError(
             f"exposure must be a number > 0 for each of the {rows} rows, or one for all; it is "
             "public, so drop rows without exposure first"
+        )
+    if not np.all((watched >= 1.0 / LARGEST) & (watched <= LARGEST)):
+        raise ValueError(
+            f"exposure must lie between {1.0 / LARGEST:g} and {LARGEST:g}; give it in another unit"
         )
     return watched
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimator import Array, PrivateGP, default_kernel
+from cloakgp.estimator import FURTHEST, Array, PrivateGP, default_kernel
 from cloakgp.frames import column_names
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
@@ -211,10 +211,15 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             noise = as_float("noise_variance", self.noise_variance)
             if not (noise >= 0 and math.isfinite(noise)):
                 raise ValueError(f"noise_variance must be a number >= 0, got {noise!r}")
+            if math.sqrt(noise) > FURTHEST * width:
+                raise ValueError(
+                    f"noise_variance={noise:g} is a standard deviation of {math.sqrt(noise):.3g}, "
+                    f"more than {FURTHEST:g} times the width of the bounds ({width:g})"
+                )
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
         return self._blueprint(
-            self._model(X, default_kernel(X, 0.4 * width), noise),
+            self._model(X, default_kernel(X, 0.4 * width), noise, width),
             at,
             owners,
             names,
@@ -235,6 +240,11 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ValueError(
                 f"prior_mean must be a finite number, or one for each of the {len(lo)} output(s), "
                 f"got {self.prior_mean!r}"
+            )
+        if np.any(np.abs(mean - 0.5 * (lo + hi)) > FURTHEST * (hi - lo)):
+            raise ValueError(
+                f"prior_mean={self.prior_mean!r} lies further from the bounds than {FURTHEST:g} "
+                "times their width"
             )
         return mean
 

@@ -184,9 +184,9 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
 
         ``plan`` is that of the same X, at, groups and settings, to save its work.
         """
-        for params in [{}, *self._candidates()]:
-            estimator = self._with(params, 1.0)
-            check_apart(y, X, at=at, groups=groups, inducing=estimator.inducing)
+        candidates = self._candidates()
+        for inducing in (self.estimator.inducing, *(c.get("inducing") for c in candidates)):
+            check_apart(y, X, at=at, groups=groups, inducing=inducing)
         warn_if_reordered(X, y)
         account = open_account(self.ledger, self.dataset)
         seed = self.random_state
