@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +45,9 @@ from cloakgp import (
     Release,
 )
 from cloakgp.archive import ReleaseFileError, write_archive
-from cloakgp.kernels import Gibbs
+from cloakgp.equality import same_setting
+from cloakgp.gp.laplace import expected_logistic
+from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
 from cloakgp.privacy import (
     Spend,
     choose,
@@ -53,6 +56,7 @@ from cloakgp.privacy import (
     total_guarantee,
     utility,
 )
+from cloakgp.search_folds import Table, plan_folds, split_rows
 
 N = 30
 BOUNDS = (-20.0, 80.0)
@@ -477,7 +481,256 @@ def test_a_plan_of_other_inputs_or_groups_is_refused(usual):
     assert made.fit(X, SMOOTH, groups=OWNERS, plan=grouped).release_.private
 
 
+NEARLY = {
+    "a lengthscale": (900 * RBF(1.0001), 900 * RBF(1.0004)),
+    "a variance": (900.0001 * RBF(2.0), 900.0004 * RBF(2.0)),
+    "lengthscales": (900 * RBF([1.00001]), 900 * RBF([1.00004])),
+    "a function": (
+        900 * Gibbs(KDELengthscale(X, n=4.0, m=8.0)),
+        900 * Gibbs(KDELengthscale(X, n=4.0001, m=8.0)),
+    ),
+    "another row of a table": (
+        900 * Gibbs(KDELengthscale(X, n=4.0, m=8.0, bandwidth=1.0)),
+        900 * Gibbs(KDELengthscale(X + np.eye(N)[:, :1], n=4.0, m=8.0, bandwidth=1.0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("where", ["grid", "estimator"])
+@pytest.mark.parametrize("case", NEARLY)
+def test_a_plan_for_settings_that_only_print_alike_is_refused(case, where):
+    """Kernels print three digits; all of them count."""
+
+    def asked(kernel):
+        grid = {"kernel": [kernel, 900 * RBF(9.0)]} if where == "grid" else {"rank": [1, 2]}
+        return searching(regressor(kernel if where == "estimator" else None, rank=2), grid)
+
+    one, other = NEARLY[case]
+    assert repr(one) == repr(other)
+    plan = asked(one).plan(X)
+    name = "param_grid" if where == "grid" else "estimator__kernel"
+    with pytest.raises(ValueError, match=f"plan was made with other {name}"):
+        asked(other).fit(X, SMOOTH, plan=plan)
+    assert asked(clone(one)).fit(X, SMOOTH, plan=plan).release_.private
+
+
+def test_a_kernel_that_was_changed_after_the_plan_is_noticed():
+    kernel = 900 * RBF(2.0)
+    made = searching(regressor(kernel), {"rank": [1, 2]})
+    plan = made.plan(X)
+    kernel.k2.length_scale = 5.0
+    with pytest.raises(ValueError, match="plan was made with other estimator__kernel"):
+        made.fit(X, SMOOTH, plan=plan)
+
+
+def test_settings_of_every_kind_are_compared_by_value():
+    class Weight:
+        def __init__(self, center):
+            self.center = center
+
+        def __call__(self, x):
+            return x[:, 0] > self.center
+
+    for same, other in (
+        (X[:3], X[1:4]),
+        (X[:3], X[:3].astype(np.float32)),
+        ((0.0, 1.0), (0.0, 1.0 + 1e-15)),
+        ([(0, 1), (0, 1)], [(0, 1), (0, 2)]),
+        ({"rank": [1]}, {"rank": [2]}),
+        ({"rank": [1]}, {"rank": [1], "inducing": [3]}),
+        (Weight(1.0), Weight(2.0)),
+        (
+            Blend(RBF(1.0), RBF(2.0), Logistic(1.0, 1.0)),
+            Blend(RBF(1.0), RBF(2.0), Logistic(2.0, 1.0)),
+        ),
+        (None, 0),
+        ("median", 3.0),
+        (pd.DataFrame({"a": [1.0]}), pd.DataFrame({"a": [2.0]})),
+        (RBF(1.0), "RBF(1.0)"),
+        (regressor(), regressor(900 * RBF(3.0))),
+    ):
+        assert same_setting(same, deepcopy(same))
+        assert not same_setting(same, other)
+        assert not same_setting(other, same)
+
+
+# ------------------------------------------------------------------------------- nothing to choose
+
+
+def test_one_candidate_spends_nothing_on_a_choice(tmp_path, monkeypatch):
+    monkeypatch.setattr(utility, "choose", lambda *_, **__: pytest.fail("a choice was made"))
+    book = opened(tmp_path, 5.0)
+    made = searching(grid={"rank": [3]}, epsilon=0.9, ledger=book, dataset="people")
+    plan = made.plan(X)
+    assert (plan.selection_epsilon, plan.release_epsilon, plan.total_epsilon) == (0.0, 2.0, 2.0)
+    assert plan.chosen is None
+    assert plan.chance(0.0) == 1.0
+    assert "there is nothing to choose, so nothing is spent on a choice" in str(plan)
+    made.fit(X, SMOOTH, plan=plan)
+    assert made.best_index_ == 0
+    assert made.best_params_ == {"rank": 3}
+    assert made.selection_ is None
+    assert made.release_.selection is None
+    assert made.total_epsilon_ == made.release_.total_epsilon == made.release_.epsilon == 2.0
+    assert book.spent("people") == pytest.approx(2.0, rel=1e-6)
+    (facts,) = [entry.facts for entry in book.history("people") if entry.facts["event"] == "spent"]
+    assert [spend["kind"] for spend in facts["spends"]] == ["gaussian"]
+    assert facts["release_id"] == made.release_.release_id
+    check = {c.name: c for c in made.release_.verify().checks}["selection"]
+    assert check.detail == "no settings were chosen from the private outputs"
+    assert "chosen among" not in made.release_.statement()
+    assert made.best_estimator_.ledger is None
+
+
+@pytest.mark.parametrize("split", [0.3, "auto"])
+def test_one_candidate_gets_the_whole_of_a_budget_to_share(split):
+    made = searching(regressor(epsilon=0.1), {"rank": [3]}, epsilon=1.5, split=split).fit(X, SMOOTH)
+    assert made.release_.epsilon == made.total_epsilon_ == made.release_.total_epsilon == 1.5
+    alone = regressor(epsilon=1.5, rank=3).fit(X, SMOOTH).release_
+    assert made.release_.noisy.sigma == alone.noisy.sigma
+
+
+def test_one_candidate_that_is_left_gets_the_whole_budget_too():
+    shared = searching(epsilon=1.5, split=0.5).plan(X)
+    assert shared.release_epsilon < 1.5
+    limit = 1.0001 * float(np.min(shared.sensitivities))
+    made = searching(epsilon=1.5, split=0.5, max_sensitivity=limit)
+    plan = made.plan(X)
+    assert plan.kept.sum() == 1
+    assert (plan.selection_epsilon, plan.release_epsilon, plan.total_epsilon) == (0.0, 1.5, 1.5)
+    assert "One candidate (3 too sensitive ones left out)" in str(plan)
+    assert made.fit(X, SMOOTH).release_.epsilon == 1.5
+    # Its noise is that of the release it will get.
+    only = int(np.flatnonzero(plan.kept)[0])
+    assert plan.noise[only] != pytest.approx(shared.noise[only], rel=0.01)
+
+
+def test_one_candidate_without_a_release_spends_nothing_at_all(tmp_path):
+    book = opened(tmp_path, 5.0)
+    before = book.verify()
+    made = searching(grid={"rank": [3]}, refit=False, ledger=book, dataset="people")
+    assert "nothing is spent at all" in str(made.plan(X))
+    assert made.fit(X, SMOOTH).total_epsilon_ == 0.0
+    assert book.verify() == before
+
+
+def test_bad_outputs_of_one_candidate_are_refused_before_anything_is_spent(tmp_path):
+    book = opened(tmp_path, 5.0)
+    before = book.verify()
+    made = searching(grid={"rank": [3]}, ledger=book, dataset="people")
+    with pytest.raises(ValueError, match="y holds NaN"):
+        made.fit(X, [*SMOOTH[:-1], np.nan])
+    assert book.verify() == before
+    assert not hasattr(made, "best_index_")
+
+
+# --------------------------------------------------------------------------- whether a search pays
+
+
+def test_the_usual_mechanism_is_the_one_that_costs_least_beside_a_release():
+    made = searching(regressor(epsilon=1.0, delta=0.01))
+    assert made.mechanism == "exponential"
+    totals = [
+        m.plan(X).total_epsilon
+        for m in (made, clone(made).set_params(mechanism="permute-and-flip"))
+    ]
+    assert np.round(totals, 2).tolist() == [1.49, 1.93]
+
+
+def test_a_plan_says_when_the_estimator_alone_is_likely_to_be_better():
+    """Ten kernels that hardly differ, few people and a small budget; then the opposite."""
+    alike = {"kernel": [900 * RBF(length) for length in np.linspace(1.9, 2.1, 10)]}
+    poor = searching(regressor(epsilon=0.3), alike, epsilon=0.3).plan(X)
+    assert not poor.forecast.search_pays
+    assert poor.forecast.alone < poor.forecast.search
+    assert "The search is NOT likely to pay" in str(poor)
+    assert f"epsilon={poor.forecast.whole_epsilon:.4g}" in str(poor)
+    many = np.random.default_rng(5).uniform(0, 10, (300, 1))
+    unlike = {"kernel": [900 * RBF(0.3), 900 * RBF(50.0)], "noise_variance": [25.0]}
+    rich = searching(regressor(900 * RBF(50.0), epsilon=20.0), unlike, epsilon=5.0).plan(many)
+    assert rich.forecast.search_pays
+    assert "The search is likely to pay" in str(rich)
+
+
+def test_the_whole_budget_is_what_choice_and_release_spend_together():
+    for options in ({}, {"refit": False}, {"epsilon": 1.5, "split": 0.4}):
+        plan = searching(**options).plan(X)
+        spends = [Spend("bounded-range", plan.selection_epsilon)]
+        spends.append(Spend.gaussian(gaussian_sigma(plan.release_epsilon, plan.delta)))
+        assert plan.forecast.whole_epsilon == total_guarantee(spends, plan.delta)
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "generalised"])
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_the_forecast_is_what_a_search_on_made_up_outputs_gives(loss, mechanism):
+    """Losses by numerical integration, choices counted: within 4 % (the error of 600 choices)."""
+    grid = {"kernel": [900 * RBF(0.7), 900 * RBF(6.0)]}
+    alone = regressor(900 * RBF(40.0), epsilon=8.0)
+    made = searching(alone, grid, epsilon=4.0, loss=loss, mechanism=mechanism)
+    plan = made.plan(X)
+    errors, alone = [], []
+    whole = made.estimator.set_params(epsilon=plan.forecast.whole_epsilon)
+    for i, params in enumerate(plan.candidates):
+        truth = clone(whole).set_params(**params)
+        for y in truth.draw_outputs(X, DRAWN, np.random.default_rng([0, i])):
+            losses = [loss_of(folds, y, BOUNDS, loss) / N for folds in plan.folds]
+            unit = 2.0**-20
+            steps = [math.ceil(s / unit) for s in plan.sensitivities]
+            totals = [round(value * N / unit) for value in losses]
+            options = {"epsilon": plan.selection_epsilon, "mechanism": mechanism}
+            errors += [losses[choose(totals, steps, **options)] for _ in range(10)]
+            alone.append(loss_of(folds_of(whole, X), y, BOUNDS, loss) / N)
+    assert plan.forecast.search == pytest.approx(np.mean(errors), rel=0.04)
+    assert plan.forecast.alone == pytest.approx(np.mean(alone), rel=0.02)
+    assert plan.forecast.search != pytest.approx(plan.forecast.alone, rel=0.04)
+
+
+#: Data sets that a forecast of two candidates draws from each of them.
+DRAWN = 30
+_FOLDS = {}
+
+
+def folds_of(estimator, rows):
+    key = estimator.epsilon
+    if key not in _FOLDS:
+        table = Table(rows, split_rows(3, rows, None), None, None)
+        _FOLDS[key] = plan_folds(clone(estimator), table)
+    return _FOLDS[key]
+
+
+def test_made_up_outputs_have_the_moments_of_the_prior():
+    model = regressor(100 * RBF(2.0), noise_variance=25.0, prior_mean=30.0)
+    drawn = model.draw_outputs(X[:5], 40_000, np.random.default_rng(0))
+    np.testing.assert_allclose(drawn.mean(axis=0), 30.0, atol=0.5)
+    np.testing.assert_allclose(np.cov(drawn.T), 100 * RBF(2.0)(X[:5]) + 25.0 * np.eye(5), atol=6.0)
+    assert drawn.min() >= BOUNDS[0]
+    assert drawn.max() <= BOUNDS[1]
+    labels = classifier(prior_mean=1.0).draw_outputs(X[:5], 40_000, np.random.default_rng(0))
+    assert set(np.unique(labels)) == {-1.0, 1.0}
+    expected = 2.0 * expected_logistic(np.ones(1), np.full(1, 4.0))[0] - 1.0
+    np.testing.assert_allclose(labels.mean(axis=0), expected, atol=0.03)
+
+
+def test_an_estimator_that_cannot_be_used_as_it_is_is_not_compared_with(monkeypatch):
+    monkeypatch.setattr("cloakgp.gp.exact.MOST_PEOPLE", 5)
+    plan = searching(grid={"inducing": [3, 4]}).plan(X)
+    assert plan.forecast is None
+    assert "likely to pay" not in str(plan)
+
+
+def test_labels_are_forecast_too():
+    plan = searching(classifier(epsilon=5.0), {"kernel": [4 * RBF(0.5), 4 * RBF(3.0)]}).plan(X)
+    assert 0.0 < plan.forecast.search < 2.0
+    assert 0.0 < plan.forecast.alone < 2.0
+
+
 # ------------------------------------------------------------------------------------- accounting
+
+
+def opened(folder, epsilon):
+    """A new ledger with one data set."""
+    create = {"create": True} if "create" in Ledger.open.__code__.co_varnames else {}
+    return Ledger(folder / "budget.ledger").open("people", epsilon, 1e-5, **create)
 
 
 def both(made):
