@@ -19,7 +19,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from cloakgp import NotPrivateWarning, PrivateGPClassifier
+from cloakgp import NotPrivateWarning, PrivateGPClassifier, RepeatedSpendWarning
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.privacy import gaussian_sigma, release_labels, squared_sensitivity
 
@@ -411,7 +411,7 @@ def test_bad_labels_are_refused_unspent_and_unnamed(case, iterations, unspent):
 
 PUBLIC_BAD = {
     "one class": (np.full(N, SECRET), "one class only"),
-    "fractions": (X[:, 0], "Unknown label type"),
+    "fractions": (X[:, 0].copy(), "Unknown label type"),
     "nan": (np.where(Y, 1.0, math.nan), "Unknown label type"),
     "mixed": ([*THREE[:-1].tolist(), 4711], "Unknown label type"),
     "text and nan": ([*THREE[:-1].tolist(), math.nan], "Unknown label type"),
@@ -529,6 +529,7 @@ def test_awkward_inputs_give_probabilities_all_the_same(case, inducing):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", RepeatedSpendWarning)
             model = PrivateGPClassifier(inducing=inducing, **options).fit(rows, labels[:count])
             proba = model.predict_proba(rows)
         assert np.all(np.isfinite(proba))

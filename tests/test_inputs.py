@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import DataConversionWarning
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import KFold
 from test_leaks import words_of
 
 import cloakgp
@@ -456,13 +457,13 @@ ODD_INPUTS = {
     "tiny": 1e-150 * A[:, [0]],
     "tinier": 1e-250 * A[:, [0]],
     "smallest": 1e-310 * A[:, [0]],
-    "huge": 1e98 * A[:, [0]],
+    "huge": 1e119 * A[:, [0]],
     "constant": np.full((N, 2), 3.0),
-    "constant and huge": np.full((N, 1), 1e100),
-    "one of each": np.column_stack([1e-150 * AGES, 1e98 * WEIGHTS, np.full(N, 1e8)]),
+    "constant and huge": np.full((N, 1), 1e120),
+    "one of each": np.column_stack([1e-150 * AGES, 1e119 * WEIGHTS, np.full(N, 1e8)]),
     "duplicates": np.repeat(A[:4, :1], N // 4, axis=0),
     "one person": A[:1, :1],
-    "an outlier": np.where(np.arange(N)[:, None] == 3, 1e90, A[:, [0]]),
+    "an outlier": np.where(np.arange(N)[:, None] == 3, 1e120, A[:, [0]]),
 }
 
 
@@ -492,6 +493,31 @@ def test_a_lengthscale_of_any_size_is_used_or_refused_by_name(length, kind):
         except ValueError as error:
             noise = str(error)
     assert "kernel" in noise if isinstance(noise, str) else np.all(np.isfinite(noise))
+
+
+# ------------------------------------------------------------------------------------- many people
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_more_people_than_a_plan_can_take_in_a_minute_need_inducing_inputs(kind, monkeypatch):
+    """The limit is below 5,000, where the exact model takes minutes, and inducing inputs do not."""
+    many = np.linspace(0.0, 10.0, 5000)[:, None]
+    monkeypatch.setattr("cloakgp.gp.exact.evaluate", lambda *_: pytest.fail("work was begun"))
+    model = ESTIMATORS[kind]().set_params(**({"cv": KFold(50)} if kind == "search" else {}))
+    for call in (lambda: model.plan(many), lambda: model.fit(many, np.zeros(5000))):
+        with pytest.raises(ValueError, match=r"5000 people|4900 people.*inducing=50"):
+            call()
+    assert PrivateGPRegressor(bounds=(0, 10), inducing=20).plan(many).published_values > 0
+
+
+def test_a_release_of_more_people_than_can_be_planned_is_still_read(tmp_path, monkeypatch):
+    release = ESTIMATORS["regressor"]().fit(A[:, [0]], HEIGHTS.copy()).release_
+    release.save(tmp_path / "release.cloakgp")
+    monkeypatch.setattr("cloakgp.estimator.MOST_EXACT", 5)
+    loaded = cloakgp.Release.load(tmp_path / "release.cloakgp")
+    np.testing.assert_array_equal(loaded.predict(A[:, [0]]), release.predict(A[:, [0]]))
+    with pytest.raises(ValueError, match="inducing=50"):
+        ESTIMATORS["regressor"]().plan(A[:, [0]])
 
 
 # --------------------------------------------------------------------------------- read only once

@@ -23,6 +23,7 @@ from cloakgp import NotPrivateWarning, PrivateGPRegressor, Release
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
 from cloakgp.privacy import gaussian_sigma, squared_sensitivity
 from cloakgp.privacy import release as release_sketch
+from cloakgp.regression import read_bounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -480,6 +481,78 @@ def test_each_output_may_have_its_own_bounds_and_prior_mean():
     np.testing.assert_allclose(dp[:, 1], 20.0 * dp[:, 0], rtol=1e-4)
 
 
+def test_bounds_of_several_outputs_are_a_pair_for_each_column():
+    """Two pairs used to be read as all lower bounds, then all upper bounds."""
+    table = np.column_stack([35.0 * y, 400.0 + 10.0 * y])
+    for pairs in (
+        [(0, 350), (400, 500)],
+        [[0, 350], (400.0, 500.0)],
+        [(0, 350), np.array([400, 500])],
+    ):
+        model = PrivateGPRegressor(bounds=pairs)
+        for facts in (model.plan(X).blueprint, model.fit(X, table).release_.blueprint):
+            assert (facts.lo.tolist(), facts.hi.tolist()) == ([0.0, 400.0], [350.0, 500.0])
+    three = PrivateGPRegressor(bounds=[(0, 1), (2, 4), (5, 9)]).plan(X).blueprint
+    assert (three.lo.tolist(), three.hi.tolist()) == ([0.0, 2.0, 5.0], [1.0, 4.0, 9.0])
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(0, 10), [0, 10], np.array([0.0, 10.0]), [(0, 10)], (np.int64(0), np.float32(10))],
+    ids=str,
+)
+def test_two_numbers_are_the_bounds_of_all_outputs(bounds):
+    for outputs, columns in ((y, 1), (Y, 3)):
+        facts = PrivateGPRegressor(bounds=bounds).fit(X, outputs).release_.blueprint
+        assert (facts.lo.tolist(), facts.hi.tolist()) == ([0.0] * columns, [10.0] * columns)
+
+
+AMBIGUOUS = {
+    "a tuple of pairs": (
+        ((0, 400), (350, 500)),
+        ["[(0, 400), (350, 500)]", "[(0, 350), (400, 500)]"],
+    ),
+    "a tuple of lists": (([0, 0], [10, 20]), ["[(0, 0), (10, 20)]", "[(0, 10), (0, 20)]"]),
+    "two arrays": (
+        (np.array([0.0, 1.0]), np.array([2.0, 3.0])),
+        ["[(0.0, 1.0), (2.0, 3.0)]", "[(0.0, 2.0), (1.0, 3.0)]"],
+    ),
+    "a table": (
+        np.array([[0.0, 1.0], [2.0, 3.0]]),
+        ["[(0.0, 1.0), (2.0, 3.0)]", "[(0.0, 2.0), (1.0, 3.0)]"],
+    ),
+    "three columns": (([0, 1, 2], [3, 4, 5]), ["[(0, 3), (1, 4), (2, 5)]"]),
+    "one column": (([0], [3]), ["[(0, 3)]"]),
+    "a list of three": ([[0, 1, 2], [3, 4, 5]], ["[(0, 3), (1, 4), (2, 5)]"]),
+}
+
+
+@pytest.mark.parametrize("case", AMBIGUOUS)
+def test_bounds_that_could_mean_two_things_are_refused_with_both_spelt_out(case):
+    bounds, readings = AMBIGUOUS[case]
+    model = PrivateGPRegressor(bounds=bounds)
+    for call in (lambda: model.plan(X), lambda: model.fit(X, np.column_stack([y, y]))):
+        with pytest.raises(
+            ValueError, match="does not say which numbers belong together"
+        ) as caught:
+            call()
+        for reading in readings:
+            assert f"bounds={reading}" in str(caught.value)
+            assert read_bounds(eval(reading)) == eval(reading)
+
+
+def test_the_command_line_reads_bounds_as_python_does():
+    from cloakgp.options import Settings
+
+    flags = {"inputs": "x", "output": "a,b", "bounds": ["0,350", "400,500"]}
+    assert Settings.gather(flags).estimator().bounds == [(0.0, 350.0), (400.0, 500.0)]
+    assert Settings.gather({**flags, "bounds": ["0,350"]}).estimator().bounds == [(0.0, 350.0)] * 2
+    assert Settings.gather({**flags, "output": "a", "bounds": ["0,350"]}).estimator().bounds == (
+        0.0,
+        350.0,
+    )
+
+
 def test_the_default_model_of_each_output_follows_its_own_bounds():
     table = np.column_stack([y, 1000.0 * y])
     model = PrivateGPRegressor(bounds=[(0.0, 10.0), (0.0, 10_000.0)], epsilon=3.0).fit(X, table)
@@ -618,6 +691,14 @@ BAD_PARAMETERS = [
     ("bounds", (1.0, 2.0, 3.0)),
     ("bounds", ("low", "high")),
     ("bounds", ([0.0, 0.0, 0.0], [1.0, 1.0])),
+    ("bounds", [(0.0, 1.0), (1.0, 0.0)]),
+    ("bounds", [(0.0, 1.0), 3.0]),
+    ("bounds", [(0.0, 1.0, 2.0)]),
+    ("bounds", []),
+    ("bounds", ("0", "1")),
+    ("bounds", {0.0: 1.0}),
+    ("bounds", ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))),
+    ("bounds", np.ones((3, 2, 2))),
     ("bounds", (0.0, 1e300)),
     ("bounds", (0.0, 1e-200)),
     ("bounds", (-1.7e308, 1.7e308)),

@@ -40,6 +40,9 @@ Array = NDArray[np.float64]
 
 #: Points of the default workload.
 WORKLOAD = 100
+#: With more people than this a plan of the exact model takes more than a minute on two cores
+#: (benchmarks/exact_limit.py).  Its memory would allow for more: such releases can still be read.
+MOST_EXACT = 4000
 #: Priors that expect f further away than this many times the range of the outputs are mistakes.
 FURTHEST = 1e12
 #: Inputs that differ by less are taken for constant by the default kernel: their inverse overflows.
@@ -169,6 +172,11 @@ class PrivateGP(BaseEstimator):
                 f"kernel has a standard deviation of {np.sqrt(largest):.3g} at some inputs, more "
                 f"than {FURTHEST:g} times the range of the outputs ({scale:g}); check its "
                 "parameters"
+            )
+        if self.inducing is None and len(X) > MOST_EXACT:
+            raise ValueError(
+                f"an exact Gaussian process on {len(X)} people takes minutes to plan (the limit is "
+                f"{MOST_EXACT}); give a number of inducing inputs, for instance inducing=50"
             )
         if self.inducing is None:
             return ExactModel(kernel, X, noise)

@@ -24,6 +24,7 @@ from cloakgp.frames import (
     series_name,
 )
 from cloakgp.memory import shared_column
+from cloakgp.privacy.owners import owner_codes as core_codes
 
 
 def check_apart(y: Any, X: Any, at: Any = None, **others: Any) -> None:
@@ -93,8 +94,6 @@ def owner_codes(groups: Any, rows: int, X: Any = None) -> NDArray[np.int64] | No
     """
     if groups is None:
         return None
-    if np.ma.is_masked(groups):
-        raise ValueError("groups has masked entries; give every row an owner")
     indexed = isinstance(groups, pd.Series | pd.DataFrame) and isinstance(X, pd.DataFrame)
     if indexed and not groups.index.equals(X.index):
         raise ValueError(
@@ -102,31 +101,7 @@ def owner_codes(groups: Any, rows: int, X: Any = None) -> NDArray[np.int64] | No
             "pass groups.loc[X.index] to match them by index, or groups.to_numpy() if the order is "
             "right already"
         )
-    labels = np.asarray(groups)
-    if labels.dtype.kind in "US" and not hasattr(groups, "dtype"):
-        labels = np.asarray(groups, dtype=object)  # NumPy would turn 7 beside "b" into "7"
-    if labels.shape != (rows,):
-        raise ValueError(
-            f"groups must name the owner of each of the {rows} rows, got shape {labels.shape}"
-        )
-    if np.any(pd.isna(labels)):
-        raise ValueError("groups has missing entries; give every row an owner")
-    if labels.dtype == object:
-        _check_owners(labels)
-    return np.asarray(pd.factorize(labels)[0], dtype=np.int64)
-
-
-def _check_owners(labels: NDArray[Any]) -> None:
-    """Refuse labels of which one owner could have two."""
-    if len({isinstance(label, str) for label in labels}) > 1:
-        raise ValueError(
-            "groups mixes strings with other things, so that '7' and 7 would be two owners; make "
-            "them all strings or all numbers"
-        )
-    if any(isinstance(label, tuple | frozenset) or label != label for label in labels):
-        raise ValueError(
-            "groups must name each owner by one string or number; join several parts into one"
-        )
+    return np.asarray(core_codes(groups, rows), dtype=np.int64)
 
 
 def shape_of(y: Any, rows: int) -> tuple[int, ...]:

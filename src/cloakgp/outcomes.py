@@ -237,7 +237,7 @@ def check_exposure(exposure: ArrayLike, rows: int) -> Array:
         watched = np.broadcast_to(np.asarray(exposure, dtype=np.float64), (rows,)).copy()
     except (TypeError, ValueError):
         watched = np.array([np.nan])
-    if not np.all(watched > 0):
+    if not np.all((watched > 0) & np.isfinite(watched)):
         raise ValueError(
             f"exposure must be a number > 0 for each of the {rows} rows, or one for all; it is "
             "public, so drop rows without exposure first"

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-#: Squares of numbers beyond this, and sums of such squares, overflow.
-LARGEST_INPUT = 1e100
+#: Sums of products of squares of numbers beyond this may overflow.
+LARGEST_INPUT = 1e120
 
 _MOMENTS = (datetime.date, datetime.time, np.datetime64, pd.Period)
 _LENGTHS = (datetime.timedelta, np.timedelta64)
