@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 from cloakgp import PrivateGPRegressor
 from cloakgp.privacy import Fold, utility_sensitivity
 from cloakgp.privacy import utility as core
-from cloakgp.search import FOLD_GAP
+from cloakgp.search_folds import FOLD_GAP
 from experiments.heights import BOUNDS
 
 Array = NDArray[np.float64]
