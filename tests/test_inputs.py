@@ -570,7 +570,7 @@ def test_inputs_that_change_while_a_release_is_made_change_nothing(tmp_path):
     """The ledger is called in the middle; what it does to X must not reach the release."""
     mine = A[:, [0]].copy()
     book = cloakgp.Ledger(tmp_path / "budget.ledger")
-    book.open("people", 5.0, 1e-5, **_new(book))
+    book.open("people", 5.0, 1e-5, create=True)
     spend = book.spend
 
     def meddle(*args, **kwargs):
@@ -583,12 +583,6 @@ def test_inputs_that_change_while_a_release_is_made_change_nothing(tmp_path):
     assert np.all(mine == 0.0)
     np.testing.assert_array_equal(fitted.release_.blueprint.model.X, A[:, [0]])
     assert fitted.release_.verify().ok
-
-
-def _new(book):
-    """A new ledger may have to be asked for."""
-    names = type(book).open.__code__.co_varnames
-    return {"create": True} if "create" in names else {}
 
 
 def test_every_estimator_of_the_package_is_tried_here():

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import warnings
 from functools import partial
 
 import numpy as np
@@ -158,6 +159,20 @@ def test_the_best_design_is_best_at_what_it_minimises():
     assert largest["worst"] <= min(largest.values()) * (1 + 1e-3)
     bayes = {d: estimator(design=d).plan(X, at=AT).forecast_rmse for d in DESIGNS}
     assert bayes["bayes"] <= min(bayes.values()) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5])
+@pytest.mark.parametrize("length", [0.3, 1.0001, 2.0, 20.0])
+def test_a_capped_rank_is_certified_without_a_warning(length, rank):
+    """Prices of people stay positive, however far a capped sketch is from the best."""
+    rows = np.random.default_rng(0).uniform(0, 10, (30, 1))
+    for part in (rows, rows[:20], rows[10:], rows[::2]):
+        model = PrivateGPRegressor(900 * RBF(length), bounds=(-20.0, 80.0), rank=rank)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plan = model.plan(part)
+        assert 0.0 <= plan.gap <= 1.0
+        assert plan.published_values <= rank
 
 
 def test_several_outputs_are_planned_when_the_bounds_name_them():

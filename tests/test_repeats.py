@@ -16,7 +16,6 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import cloakgp
 from cloakgp import (
     Ledger,
     NotPrivateWarning,
@@ -125,9 +124,7 @@ def test_at_the_end_of_a_pipeline_it_warns_as_well():
 
 
 def test_with_a_ledger_there_is_nothing_to_warn_of(tmp_path):
-    book = cloakgp.Ledger(tmp_path / "budget.ledger")
-    create = {"create": True} if "create" in Ledger.open.__code__.co_varnames else {}
-    book.open("people", 5.0, 1e-5, **create)
+    book = Ledger(tmp_path / "budget.ledger").open("people", 5.0, 1e-5, create=True)
     model = regressor(ledger=book, dataset="people", epsilon=0.5)
     assert warned(lambda: [model.fit(X, y) for _ in range(3)]) == []
 

@@ -729,8 +729,7 @@ def test_labels_are_forecast_too():
 
 def opened(folder, epsilon):
     """A new ledger with one data set."""
-    create = {"create": True} if "create" in Ledger.open.__code__.co_varnames else {}
-    return Ledger(folder / "budget.ledger").open("people", epsilon, 1e-5, **create)
+    return Ledger(folder / "budget.ledger").open("people", epsilon, 1e-5, create=True)
 
 
 def both(made):
@@ -860,6 +859,14 @@ def test_a_lie_about_the_choice_is_reported_and_refused(lie, chosen, tmp_path):
     assert [c.name for c in report.checks if not c.passed] == ["selection"]
     with pytest.raises(ReleaseFileError, match="selection"):
         Release.load(tmp_path / "r.zip")
+
+
+def test_a_choice_that_is_impossible_is_not_even_read(chosen, tmp_path):
+    manifest, arrays = chosen._to_archive()
+    manifest["selection"] = manifest["selection"] | {"epsilon": 1e6}
+    write_archive(tmp_path / "r.zip", manifest, arrays)
+    with pytest.raises(ReleaseFileError, match=r"selection\.epsilon"):
+        Release.load(tmp_path / "r.zip", check=False)
 
 
 def test_more_noise_than_stated_is_still_a_good_choice(chosen):

@@ -122,7 +122,8 @@ def certify(
     """
     decoder = decode(people, columns)
     own, sigma2 = float(np.sum(decoder.Q**2)), people.sigma**2
-    P = decoder.Q.T @ decoder.Q if prices is None else prices
+    root = decoder.Q.T
+    P = root @ root.T if prices is None else prices
     best = lacking = used = None
     value = np.inf
     for _ in range(POLISH if prices is None else 1):
@@ -140,8 +141,10 @@ def certify(
             best, used = bound, P
         if value - bound <= gap * value or not helped:
             break
-        # At the best prices Ω P = P; one step of that fixed point.
-        P = symmetric(Omega @ P @ Omega)
+        # At the best prices Ω P = P; one step of that fixed point, on a root of P: for large Ω
+        # rounding in Ω P Ω would give negative prices.
+        root = Omega @ root
+        P = root @ root.T
     assert best is not None
     assert lacking is not None
     assert used is not None
