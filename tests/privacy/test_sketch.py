@@ -192,6 +192,8 @@ def test_the_grid_check_is_that_of_the_lemma():
             assert (kappa <= Fraction(epsilon) / (2 * 10**9)) == fine
             assert core.grid_is_fine_enough(scale * factor, count, epsilon) == fine
     assert core.grid_is_fine_enough(1e300, 1, 1.0)
+    assert not core.grid_is_fine_enough(1e-300, 1, 1.0)
+    assert core.grid_is_fine_enough(1.0, 0, 1.0)
     for scale, epsilon in [(0.0, 1.0), (-1e9, 1.0), (math.nan, 1.0), (1e9, math.nan), (1e9, -1.0)]:
         assert not core.grid_is_fine_enough(scale, 1, epsilon)
 

@@ -324,5 +324,5 @@ def grid_is_fine_enough(scale: float, count: int, epsilon: float) -> bool:
     count (TAIL² + 2)/(8 scale²) of ε, and nothing of δ that the hair does not cover.
     """
     scale, epsilon = as_number("scale", scale), as_number("epsilon", epsilon)
-    lost = as_whole("count", count, least=0) * (TAIL**2 + 2.0)
-    return scale > 0 and lost / (8.0 * scale * scale) <= 0.5 * HAIR * epsilon
+    lost = as_whole("count", count, least=0) * (TAIL**2 + 2.0)  # times 8 scale²
+    return scale > 0 and lost <= 0.5 * HAIR * epsilon * 8.0 * scale * scale
