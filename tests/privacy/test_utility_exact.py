@@ -135,6 +135,17 @@ def test_the_sensitivity_is_that_of_a_slow_reference(seed, loss):
     assert core._sensitivity(folds, people, loss, np.array(groups)) == expected
 
 
+@pytest.mark.parametrize(("loss", "slope"), [("absolute", 1), ("squared", 2)])
+def test_errors_of_evaluation_are_those_of_the_proof(loss, slope):
+    """(m + 4) 2^−52 (|offset| + Σ|g|) for each row, where it outweighs 2^−36 by far."""
+    G = np.array([[3e8, -4e8, 5e8], [1e8, 2e8, -1e8]])
+    fold = Fold([0, 1], [2, 3, 4], [-9e8, 8e8], G, [0.1, 0.2])
+    [unit] = core._unit_folds([fold], 5, 0.0, 1.0)
+    sizes = (9e8 + 12e8) + (8e8 + 4e8)
+    expected = slope * 7 * 2.0**-52 * sizes + 2 * EVALUATION
+    assert core._evaluation_errors(unit, loss) == pytest.approx(expected, rel=1e-12)
+
+
 def test_rounding_has_its_room_when_nobody_moves_anything_else():
     """One person alone: own = 1, two errors of evaluation, one row, one step."""
     folds = core._unit_folds([Fold([0], [], [0.25], np.zeros((1, 0)), [0.0])], 1, 0.0, 1.0)
@@ -330,6 +341,23 @@ def test_the_sensitivity_is_in_the_units_of_the_loss_and_knows_how_many_people_t
     groups = [0, 0, 1, 1, 2, 0]
     steps = core._sensitivity(core._unit_folds(folds, 6, 2.0, 5.0), 6, "absolute", np.array(groups))
     assert utility_sensitivity(folds, (2.0, 7.0), "absolute", groups) == steps * 5.0 / 2**32
+
+
+def test_people_are_counted_whether_they_train_or_are_tested():
+    nobody = Fold([], [0], [], np.zeros((0, 1)), [])
+    untrained = Fold([0], [], [0.0], np.zeros((1, 0)), [0.0])
+    last_is_tested = Fold([1, 5], [2, 3], [0.1, 0.2], np.full((2, 2), 0.3), [0.1, 0.1])
+    last_trains = Fold([4], [2, 6], [0.1], np.full((1, 2), 0.3), [0.1])
+    for folds, people in (
+        ([nobody, untrained, last_is_tested], 6),
+        ([last_trains, nobody, untrained, last_is_tested], 7),
+    ):
+        steps = core._sensitivity(
+            core._unit_folds(folds, people, 0.0, 1.0), people, "absolute", None
+        )
+        assert utility_sensitivity(folds, (0.0, 1.0)) == steps / 2**32
+    with pytest.raises(ValueError, match="a candidate must have at least one fold"):
+        utility_sensitivity([], (0.0, 1.0))
 
 
 # --- what reaches the choice
