@@ -590,7 +590,7 @@ def test_every_setting_reaches_the_estimator():
         "rank": 2,
     }
     model = Settings.gather(asked).estimator()
-    assert model.bounds == ([0.0, 2.0], [1.0, 4.0])
+    assert model.bounds == [(0.0, 1.0), (2.0, 4.0)]
     assert model.prior_mean == [0.5, 3.0]
     assert model.kernel == parse_kernel("2*RBF(3)")
     for name in ("epsilon", "delta", "noise_variance", "inducing", "approximation", "rank"):
