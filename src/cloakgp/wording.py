@@ -31,24 +31,27 @@ _NAME = "|".join(sorted(_OPTIONS, key=len, reverse=True))
 _LONG_NAME = "|".join(name for name in _OPTIONS if "_" in name)
 _VALUE = r"""'[^']*'|"[^"]*"|\([^()]*\)|\[[^\[\]]*\]|[^\s,;:()'"]*[^\s,;:()'".]"""
 _ASSIGNED = re.compile(rf"(?<![\w-])({_NAME})=({_VALUE})")
-_AS_SUBJECT = re.compile(rf"(^|[;.] )({_NAME})(?= (?:must|is|are|has|needs|cannot|and|beyond)\b)")
+_AS_SUBJECT = re.compile(
+    rf"(^|[;.] )({_NAME})(?= (?:must|holds|is|are|has|needs|cannot|and|beyond)\b)"
+)
 _AS_OBJECT = re.compile(rf"\b(drop|in|smaller|larger|into|needs|give) ({_NAME})\b(?!=)")
 _ANYWHERE = re.compile(rf"(?<![\w-])({_LONG_NAME})(?!\w)")
 #: What is said for both is left for the command line alone.
 _IN_PYTHON = re.compile(r"Ledger\(\.\.\.\)\.open\([^()]*\) or ")
+_WHAT = {"X": "the table of inputs", "y": "the private column"}
 #: Messages that name both forms have the command line's after this one.
 _PYTHON_FORM = re.compile(r"Ledger\(\.\.\.\)\.\w+\([^()]*\) or ")
-_OUTPUTS = re.compile(r"(?<![\w-])y(?= (?:holds|must|has)\b)|(?<=\bof )y\b")
+_TABLES = re.compile(r"(?<![\w-])[Xy](?= (?:holds|must|has)\b)|(?<=\bof )[Xy]\b")
 
 
 def in_options(message: str) -> str:
-    """Return a message with options for parameters and the private column for y."""
+    """Return a message with options for parameters, and with names for X and y."""
     message = _IN_PYTHON.sub("", message)
     message = _ASSIGNED.sub(_option, message)
     message = _AS_SUBJECT.sub(lambda found: found[1] + _OPTIONS[found[2]], message)
     message = _AS_OBJECT.sub(lambda found: f"{found[1]} {_OPTIONS[found[2]]}", message)
     message = _ANYWHERE.sub(lambda found: _OPTIONS[found[1]], message)
-    return _OUTPUTS.sub("the private column", message)
+    return _TABLES.sub(lambda found: _WHAT[found[0]], message)
 
 
 def _option(found: re.Match[str]) -> str:

@@ -31,6 +31,8 @@ CALLS = {
     "many iterations": ((*COUNTS, "--iterations", "1000"), "--iterations must be"),
     "log-odds": ((*THREE, "--prior-mean", "50"), "--prior-mean must be log-odds"),
     "log rate": ((*COUNTS, "--prior-mean", "50"), "--prior-mean must be a log rate"),
+    "far points": ((*PLAN, "--at", "age=1e200"), "--at holds a number"),
+    "prior mean": ((*PLAN, "--prior-mean", "1e308"), "--prior-mean 1e+308 lies"),
     "cap": ((*COUNTS, "--cap", "1.5"), "--cap must be a whole number"),
     "exposure": ((*COUNTS, "--exposure", "age"), "--exposure must be a number > 0"),
 }
@@ -94,6 +96,9 @@ def test_accuracy_that_no_budget_gives_names_the_option(data):
         ("cv must be 2", "--folds must be 2"),
         ("rank must be 2; delta is 1", "--rank must be 2; --delta is 1"),
         ("y must be numbers", "the private column must be numbers"),
+        ("X holds a number of size 1", "the table of inputs holds a number of size 1"),
+        ("at holds a number", "--at holds a number"),
+        ("3 is not a column of X, which", "3 is not a column of the table of inputs, which"),
         ("allow_same_inputs=True says so", "--same-inputs says so"),
         ("first: Ledger(...).open(..., create=True) or `x --new`.", "first: `x --new`."),
         ("the rank of a matrix", "the rank of a matrix"),
