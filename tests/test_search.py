@@ -514,6 +514,13 @@ def test_a_plan_for_settings_that_only_print_alike_is_refused(case, where):
     assert asked(clone(one)).fit(X, SMOOTH, plan=plan).release_.private
 
 
+def test_candidates_that_differ_in_the_last_digits_look_different_in_the_table():
+    lengths = (1.0001, 1.0004)
+    plan = searching(grid={"kernel": [900 * RBF(length) for length in lengths]}).plan(X)
+    shown = plan.to_frame()["kernel"].tolist()
+    assert [str(length) in text for length, text in zip(lengths, shown, strict=True)] == [True] * 2
+
+
 def test_a_kernel_that_was_changed_after_the_plan_is_noticed():
     kernel = 900 * RBF(2.0)
     made = searching(regressor(kernel), {"rank": [1, 2]})

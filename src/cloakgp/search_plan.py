@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel
 
+from cloakgp.kernel_grammar import kernel_string
 from cloakgp.parts import Chosen
 from cloakgp.privacy import Fold, Spend
 from cloakgp.privacy.selection import FAILURE, Mechanism
@@ -196,4 +199,8 @@ def _least_chance(sensitivities: Array, gap: float, epsilon: float) -> float:
 
 
 def _shown(value: Any) -> Any:
+    """Return a setting as a cell of a table; kernels in all their digits, where they can be."""
+    if isinstance(value, Kernel):
+        with suppress(ValueError):
+            return kernel_string(value)
     return value if isinstance(value, str | int | float | bool | None) else str(value)
