@@ -3,7 +3,7 @@
     python benchmarks/exact_limit.py [most people]
 
 Processor seconds of `PrivateGPRegressor(...).plan(X)` with default settings, for one and for five
-inputs, and their ratio to the line before.  `cloakgp.estimator.MOST_EXACT` is where that reaches
+inputs, and their ratio to the line before.  `estimators.base.MOST_EXACT` is where that reaches
 about a minute; beyond it, inducing inputs are asked for.  Processor time is measured, so that other
 work on the machine counts little; with two cores a plan takes somewhat less.
 """

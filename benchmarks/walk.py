@@ -26,7 +26,7 @@ import pandas as pd
 import cloakgp
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor, PrivateGridSearch
 from cloakgp.datasets import make_heights
-from cloakgp.release import Release
+from cloakgp.release.release import Release
 
 ROOT = Path(cloakgp.__file__).parent
 
@@ -68,7 +68,7 @@ def jobs(folder: Path) -> dict[str, Callable[[], object]]:
     """Return the main jobs, each ready to run on small made-up data."""
     from typer.testing import CliRunner
 
-    from cloakgp.cli import app
+    from cloakgp.cli.app import app
 
     people = make_heights(60)
     X, y = people[["age"]], people["height_cm"]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from cloakgp import PrivateGPRegressor
+from cloakgp.estimators.search.folds import FOLD_GAP
 from cloakgp.privacy import Fold, utility_sensitivity
 from cloakgp.privacy import utility as core
-from cloakgp.search_folds import FOLD_GAP
 from experiments.heights import BOUNDS
 
 Array = NDArray[np.float64]

@@ -24,9 +24,9 @@ from sklearn.cluster import KMeans
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor
-from cloakgp.classification import PRIOR_STD
+from cloakgp.estimators.classification import PRIOR_STD
+from cloakgp.estimators.regression import default_kernel
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.regression import default_kernel
 from experiments import outcomes
 from experiments.draw import releases, without_privacy
 

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from cloakgp import Plan
-from cloakgp.estimator import PrivateGP
-from cloakgp.gp.laplace import expected_logistic
-from cloakgp.newton import FURTHEST
-from cloakgp.outcomes import LatentRelease, release_of
-from cloakgp.parts import Part
+from cloakgp.estimators.base import PrivateGP
+from cloakgp.estimators.steps import FURTHEST
+from cloakgp.gp.likelihoods import expected_logistic
+from cloakgp.plan.parts import Part
 from cloakgp.privacy import NoisySketch, release_counts, release_labels
+from cloakgp.release.outcomes import LatentRelease
+from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -50,7 +51,7 @@ def releases(plan: Plan, y: NDArray[Any], count: int, rng: np.random.Generator) 
         return release_counts(step.sketch, y, float(b.hi[0]), **how)
 
     for _ in range(count):
-        release = release_of(
+        release = Release.of(
             blueprint=b,
             sketch=plan.sketch,
             noisy=publish(plan),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
-from cloakgp.cli import app
+from cloakgp.cli.app import app
 
 SECRET = "SECRET4711"
 PLAN = ("--inputs", "age", "--bounds", "40,200", "--kernel", "900*RBF(20)")

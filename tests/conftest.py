@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloakgp.repeats import forget
+from cloakgp.estimators.repeats import forget
 
 
 def pytest_configure(config):

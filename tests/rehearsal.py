@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from reference import no_noise
 
-from cloakgp.newton import release_steps
-from cloakgp.parts import Part
+from cloakgp.estimators.steps import release_steps
+from cloakgp.plan.parts import Part
 from cloakgp.privacy import gaussian_sigma, release_counts, release_labels
 from cloakgp.privacy.sketch import value_bits_for
 

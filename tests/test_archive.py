@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from cloakgp import archive
-from cloakgp.archive import ReleaseFileError, read_archive, write_archive
+from cloakgp.errors import ReleaseFileError
+from cloakgp.release.file.archive import read_archive, write_archive
 
 MANIFEST = {"task": "regression", "epsilon": 1.0, "notes": ["ü", None, True, -0.0]}
 ARRAYS = {"sketch": np.array([1.5, -2.25, 1e-300]), "counts": np.array([[1, 2], [3, 4]])}

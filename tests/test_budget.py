@@ -11,12 +11,12 @@ import typer
 from typer.testing import CliRunner
 
 from cloakgp import budget
+from cloakgp.cli.publish import Progress
+from cloakgp.cli.tables import to_csv
+from cloakgp.cli.terminal import Commands
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.privacy.accounting import Spend
 from cloakgp.privacy.ledger import Ledger
-from cloakgp.publish import Progress
-from cloakgp.tables import to_csv
-from cloakgp.terminal import Commands
 
 CAP = ("--epsilon", "1", "--delta", "1e-5")
 

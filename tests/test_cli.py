@@ -21,13 +21,13 @@ from sklearn.gaussian_process.kernels import RBF
 
 import cloakgp
 from cloakgp import Ledger, PrivateGPRegressor, Release, csv_table, publish, terminal
+from cloakgp.cli.points import read_points
+from cloakgp.cli.settings import Settings
+from cloakgp.cli.tables import read_columns, to_csv, write_file
 from cloakgp.datasets import make_heights
-from cloakgp.kernel_grammar import parse_kernel
-from cloakgp.messages import CommandError
-from cloakgp.options import Settings
-from cloakgp.points import read_points
+from cloakgp.errors import CommandError
+from cloakgp.gp.kernels.grammar import parse_kernel
 from cloakgp.privacy import Spend, sketch
-from cloakgp.tables import read_columns, to_csv, write_file
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -405,7 +405,7 @@ def test_faults_found_by_the_core_are_explained_and_those_of_others_only_named(
     def others(*_, **__):
         raise ValueError(f"could not convert {SECRET}")
 
-    monkeypatch.setattr("cloakgp.regression.release_sketch", others)
+    monkeypatch.setattr("cloakgp.estimators.regression.release_sketch", others)
     text = fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "error: ValueError")
     assert SECRET not in text
     monkeypatch.undo()

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from cloakgp import Release
-from cloakgp.archive import ReleaseFileError, read_archive, write_archive
-from cloakgp.decode import DecodeError
+from cloakgp.decode.decoder import DecodeError
+from cloakgp.errors import ReleaseFileError
+from cloakgp.release.file.archive import read_archive, write_archive
 
 FOLDER = Path(__file__).parent / "data" / "releases-0.1.0"
 LEAST = np.iinfo(np.int64).min

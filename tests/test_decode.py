@@ -8,7 +8,7 @@ from gp_reference import bayes_posterior, direct_estimate, exact_joint, sparse_j
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from cloakgp import PrivateGPRegressor, Release
-from cloakgp.decode import Decoder
+from cloakgp.decode.decoder import Decoder
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.kernels import Gibbs

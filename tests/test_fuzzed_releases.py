@@ -21,7 +21,8 @@ from mutations import mutate
 from reference import profile_50_digits
 
 from cloakgp import Release
-from cloakgp.archive import ReleaseFileError, read_archive, write_archive
+from cloakgp.errors import ReleaseFileError
+from cloakgp.release.file.archive import read_archive, write_archive
 
 FILES = 2000
 BATCHES = 20

@@ -26,7 +26,7 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.inputs import owner_codes
+from cloakgp.inputs.checks import owner_codes
 
 N = 24
 RNG = np.random.default_rng(0)
@@ -308,7 +308,7 @@ def test_rows_of_outputs_in_another_order_than_the_inputs_are_worth_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for fine in (heights, heights.reset_index(drop=True), heights.to_numpy()):
-            cloakgp.repeats.forget()
+            cloakgp.estimators.repeats.forget()
             model.fit(people, fine)
 
 
@@ -513,7 +513,7 @@ def test_more_people_than_a_plan_can_take_in_a_minute_need_inducing_inputs(kind,
 def test_a_release_of_more_people_than_can_be_planned_is_still_read(tmp_path, monkeypatch):
     release = ESTIMATORS["regressor"]().fit(A[:, [0]], HEIGHTS.copy()).release_
     release.save(tmp_path / "release.cloakgp")
-    monkeypatch.setattr("cloakgp.estimator.MOST_EXACT", 5)
+    monkeypatch.setattr("cloakgp.estimators.base.MOST_EXACT", 5)
     loaded = cloakgp.Release.load(tmp_path / "release.cloakgp")
     np.testing.assert_array_equal(loaded.predict(A[:, [0]]), release.predict(A[:, [0]]))
     with pytest.raises(ValueError, match="inducing=50"):

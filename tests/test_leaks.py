@@ -295,7 +295,7 @@ def test_the_search_finds_a_planted_leak_in_the_file(plant, tmp_path):
 
 def test_the_search_finds_a_planted_leak_in_a_module(monkeypatch, tmp_path):
     model = PrivateGPRegressor(bounds=(LO, HI)).fit(X, FLOATS)
-    monkeypatch.setattr(cloakgp.plan, "CACHE", {1: FLOATS}, raising=False)
+    monkeypatch.setattr(cloakgp.plan.plan, "CACHE", {1: FLOATS}, raising=False)
     assert ("modules", "an output") in leaks(model, FLOATS, tmp_path)
 
 

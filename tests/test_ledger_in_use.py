@@ -288,7 +288,7 @@ def slow(*_, **__):
     print("drawing", flush=True)
     time.sleep(60)
 sketch._add_discrete_gaussian = selection._noisy_min = slow
-from cloakgp.cli import app
+from cloakgp.cli.app import app
 app(sys.argv[1:])
 """
 

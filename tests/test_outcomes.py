@@ -13,10 +13,11 @@ from scipy.special import expit
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, Release
-from cloakgp.archive import ReleaseFileError, write_archive
-from cloakgp.outcomes import CountRelease, LabelRelease
-from cloakgp.parts import Part
+from cloakgp.errors import ReleaseFileError
+from cloakgp.plan.parts import Part
 from cloakgp.privacy import Sketch
+from cloakgp.release.file.archive import write_archive
+from cloakgp.release.outcomes import CountRelease, LabelRelease
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 

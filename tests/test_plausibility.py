@@ -17,9 +17,15 @@ from cloakgp import (
     PrivateGPRegressor,
     Release,
 )
-from cloakgp.parts import Part
-from cloakgp.plausibility import FALSE_ALARM, last_digits, quiet_values, size, steps_of_counts
+from cloakgp.plan.parts import Part
 from cloakgp.privacy import release
+from cloakgp.release.plausibility import (
+    FALSE_ALARM,
+    last_digits,
+    quiet_values,
+    size,
+    steps_of_counts,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 

@@ -12,9 +12,9 @@ from rehearsal import restamped
 from typer.testing import CliRunner
 
 from cloakgp import PrivateGPRegressor
-from cloakgp.cli import app
+from cloakgp.cli.app import app
 from cloakgp.privacy import Sketch
-from cloakgp.verification import NOT_AUTHORSHIP
+from cloakgp.release.verify import NOT_AUTHORSHIP
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 

@@ -20,10 +20,10 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from cloakgp import NotPrivateWarning, PrivateGPRegressor, Release
+from cloakgp.estimators.regression import read_bounds
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
 from cloakgp.privacy import gaussian_sigma, squared_sensitivity
 from cloakgp.privacy import release as release_sketch
-from cloakgp.regression import read_bounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -120,7 +120,7 @@ def test_without_noise_and_too_many_people_to_publish_them_all_it_is_still_the_s
     kernel = KERNELS["matern"]
     options = {"noise_variance": 0.3, "inducing": INDUCING}
     whole = without_noise(kernel, **options).fit(X, y)
-    monkeypatch.setattr("cloakgp.plan.MOST_IDENTITY", 10)
+    monkeypatch.setattr("cloakgp.plan.plan.MOST_IDENTITY", 10)
     short = without_noise(kernel, **options).fit(X, y)
     assert short.release_.sketch.matrix.shape[0] == len(INDUCING) < N
     np.testing.assert_allclose(short.predict(POINTS), whole.predict(POINTS), atol=1e-4)
@@ -542,7 +542,7 @@ def test_bounds_that_could_mean_two_things_are_refused_with_both_spelt_out(case)
 
 
 def test_the_command_line_reads_bounds_as_python_does():
-    from cloakgp.options import Settings
+    from cloakgp.cli.settings import Settings
 
     flags = {"inputs": "x", "output": "a,b", "bounds": ["0,350", "400,500"]}
     assert Settings.gather(flags).estimator().bounds == [(0.0, 350.0), (400.0, 500.0)]

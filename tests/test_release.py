@@ -14,10 +14,11 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern
 
 from cloakgp import PrivateGPRegressor, Release
-from cloakgp.archive import ReleaseFileError, read_archive, write_archive
+from cloakgp.errors import ReleaseFileError
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
-from cloakgp.parts import Chosen
+from cloakgp.plan.parts import Chosen
 from cloakgp.privacy import Sketch, Spend, total_guarantee
+from cloakgp.release.file.archive import read_archive, write_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 

@@ -25,8 +25,8 @@ from cloakgp import (
     PrivateGridSearch,
     RepeatedSpendWarning,
 )
+from cloakgp.estimators.repeats import forget, row_hashes
 from cloakgp.privacy import Spend, gaussian_sigma, total_guarantee
-from cloakgp.repeats import forget, row_hashes
 
 N = 30
 RNG = np.random.default_rng(0)
@@ -161,7 +161,7 @@ def test_as_an_error_it_stops_the_second_spend(monkeypatch):
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_most_rows_in_common_are_recognised_however_many_there_are(people, share):
     """Beyond 1,024 rows a sample decides, whose share is off by 0.2 once in 10^30 data sets."""
-    from cloakgp.repeats import note_spend, warn_if_repeated
+    from cloakgp.estimators.repeats import note_spend, warn_if_repeated
 
     rng = np.random.default_rng(3)
     first = rng.uniform(size=(people, 3))
@@ -185,7 +185,7 @@ def test_equal_rows_count_as_often_as_they_occur():
 
 def test_hashes_differ_from_process_to_process_and_hold_no_input():
     code = (
-        "import numpy as np; from cloakgp.repeats import row_hashes;"
+        "import numpy as np; from cloakgp.estimators.repeats import row_hashes;"
         "print(row_hashes(np.arange(4.0)[:, None]).tolist())"
     )
     seen = {subprocess.check_output([sys.executable, "-c", code], text=True) for _ in range(2)}

@@ -44,9 +44,10 @@ from cloakgp import (
     PrivateGridSearch,
     Release,
 )
-from cloakgp.archive import ReleaseFileError, write_archive
-from cloakgp.equality import same_setting
-from cloakgp.gp.laplace import expected_logistic
+from cloakgp.errors import ReleaseFileError
+from cloakgp.estimators.equality import same_setting
+from cloakgp.estimators.search.folds import Table, plan_folds, split_rows
+from cloakgp.gp.likelihoods import expected_logistic
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
 from cloakgp.privacy import (
     Spend,
@@ -56,7 +57,7 @@ from cloakgp.privacy import (
     total_guarantee,
     utility,
 )
-from cloakgp.search_folds import Table, plan_folds, split_rows
+from cloakgp.release.file.archive import write_archive
 
 N = 30
 BOUNDS = (-20.0, 80.0)

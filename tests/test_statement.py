@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.statement import best_guess, escape, odds_exceed, statement
+from cloakgp.release.statement import best_guess, escape, odds_exceed, statement
 
 X = pd.DataFrame({"age": np.arange(30.0)})
 Y = pd.Series(np.linspace(80.0, 160.0, 30), name="height_cm")

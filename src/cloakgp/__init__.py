@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cloakgp import design, kernels, privacy
-    from cloakgp.classification import PrivateGPClassifier
-    from cloakgp.counts import PrivateGPCountRegressor
-    from cloakgp.estimator import NotPrivateWarning
-    from cloakgp.plan import Plan
+    from cloakgp.errors import (
+        ImplausibleNoiseWarning,
+        NotPrivateWarning,
+        RepeatedSpendWarning,
+    )
+    from cloakgp.estimators.classification import PrivateGPClassifier
+    from cloakgp.estimators.counts import PrivateGPCountRegressor
+    from cloakgp.estimators.regression import PrivateGPRegressor
+    from cloakgp.estimators.search.search import PrivateGridSearch
+    from cloakgp.plan.plan import Plan
     from cloakgp.privacy import Ledger
-    from cloakgp.regression import PrivateGPRegressor
-    from cloakgp.release import ImplausibleNoiseWarning, Release, VerificationReport
-    from cloakgp.repeats import RepeatedSpendWarning
-    from cloakgp.search import PrivateGridSearch
+    from cloakgp.release import Release, VerificationReport
 
 __all__ = [
     "ImplausibleNoiseWarning",
@@ -46,16 +49,16 @@ __all__ = [
 #: Where the public names live.  They are imported when they are first used, so that the command
 #: line starts, and can be interrupted, before the numerical libraries are loaded.
 _HOMES = {
-    "ImplausibleNoiseWarning": "release",
+    "ImplausibleNoiseWarning": "errors",
     "Ledger": "privacy",
-    "NotPrivateWarning": "estimator",
+    "NotPrivateWarning": "errors",
     "Plan": "plan",
-    "PrivateGPClassifier": "classification",
-    "PrivateGPCountRegressor": "counts",
-    "PrivateGPRegressor": "regression",
-    "PrivateGridSearch": "search",
+    "PrivateGPClassifier": "estimators.classification",
+    "PrivateGPCountRegressor": "estimators.counts",
+    "PrivateGPRegressor": "estimators.regression",
+    "PrivateGridSearch": "estimators.search",
     "Release": "release",
-    "RepeatedSpendWarning": "repeats",
+    "RepeatedSpendWarning": "errors",
     "VerificationReport": "release",
 }
 _MODULES = ("datasets", "design", "gp", "kernels", "plan", "privacy", "release")

@@ -27,7 +27,7 @@ def main() -> None:
 
         print(f"cloakgp {__version__}")
         return
-    from cloakgp.cli import app
+    from cloakgp.cli.app import app
 
     try:
         if heeded:

@@ -3,6 +3,12 @@
 `Gibbs` and `Blend` combine with every kernel of `sklearn.gaussian_process.kernels`.
 """
 
-from cloakgp.gp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
+from cloakgp.gp.kernels.nonstationary import (
+    Blend,
+    Gibbs,
+    KDELengthscale,
+    KDELengthscaleNearby,
+    Logistic,
+)
 
 __all__ = ["Blend", "Gibbs", "KDELengthscale", "KDELengthscaleNearby", "Logistic"]

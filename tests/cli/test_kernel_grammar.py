@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import kernels as sk
 from sklearn.gaussian_process.kernels import RBF, Kernel
 
-from cloakgp.kernel_grammar import kernel_string, parse_kernel
+from cloakgp.cli.tables import to_csv
+from cloakgp.errors import CommandError
+from cloakgp.gp.kernels.grammar import kernel_string, parse_kernel
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
-from cloakgp.messages import CommandError
-from cloakgp.tables import to_csv
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import pytest
 from command_line import PLAN, fails, people, run
 
-from cloakgp.tables import owner_key, to_csv
+from cloakgp.cli.tables import owner_key, to_csv
 
 SAME = [
     ("7", "7.0"),

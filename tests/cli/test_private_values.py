@@ -4,9 +4,9 @@ import pytest
 from command_line import PLAN, SECRET, SPEND, fails, people, run
 
 from cloakgp import publish
-from cloakgp.messages import CommandError
-from cloakgp.options import Settings
-from cloakgp.tables import read_columns, to_csv
+from cloakgp.cli.settings import Settings
+from cloakgp.cli.tables import read_columns, to_csv
+from cloakgp.errors import CommandError
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from command_line import PLAN, fails, people, run
 
+from cloakgp.cli.tables import to_csv
+from cloakgp.cli.wording import in_options
 from cloakgp.gp import exact
-from cloakgp.tables import to_csv
-from cloakgp.wording import in_options
 
 LABELS = ("--task", "classification", "--inputs", "age", "--output", "ill")
 THREE = (*LABELS, "--classes", "a,b,c")

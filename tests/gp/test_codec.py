@@ -21,10 +21,11 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from cloakgp.archive import ReleaseFileError, read_archive, write_archive
-from cloakgp.gp import codec
-from cloakgp.gp.codec import kernel_from_json, kernel_to_json
+from cloakgp.errors import ReleaseFileError
+from cloakgp.gp.kernels import codec
+from cloakgp.gp.kernels.codec import kernel_from_json, kernel_to_json
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
+from cloakgp.release.file.archive import read_archive, write_archive
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 PAIR = {"tuple": [1e-05, 100000.0]}

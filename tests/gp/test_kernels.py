@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from cloakgp.gp.kernels import check_rows
+from cloakgp.gp.kernels.nonstationary import check_rows
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
 
 
@@ -405,7 +405,7 @@ def test_density_is_the_same_in_small_blocks(monkeypatch):
     x = points(50, seed=3)
     lengthscale = KDELengthscale(points(40), n=3, m=4)
     whole = lengthscale.density(x)
-    monkeypatch.setattr("cloakgp.gp.kernels._BLOCK", 100)
+    monkeypatch.setattr("cloakgp.gp.kernels.nonstationary._BLOCK", 100)
     np.testing.assert_allclose(lengthscale.density(x), whole, rtol=1e-14)
 
 

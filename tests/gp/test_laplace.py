@@ -8,7 +8,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.laplace import Bernoulli, Poisson, expected_logistic, linearise
+from cloakgp.gp.likelihoods import Bernoulli, Poisson, expected_logistic, linearise
 from cloakgp.gp.sparse import SparseModel
 
 RNG = np.random.default_rng(0)

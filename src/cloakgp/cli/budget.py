@@ -1,0 +1,257 @@
+"""The command line of the ledger: ``cloakgp budget open | show | history | export``.
+
+Only ``open`` writes, and it spends nothing; it makes a new file if asked to.  The other three read
+and check every hash on the way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from cloakgp.cli.flags import AsJson, Decimal, flag, number_option, path_option
+from cloakgp.cli.preflight import check_file
+from cloakgp.cli.tables import read_columns, write_file
+from cloakgp.cli.terminal import print_json, screen
+from cloakgp.cli.wording import in_options
+from cloakgp.errors import CommandError, printable
+from cloakgp.privacy.accounting import Spend, total_guarantee
+from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
+
+#: Lines of a table, at most; ``--json`` and ``export`` give all.
+MOST_LINES = 60
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="Keep account of what data sets have spent: open a budget, see what is left.",
+)
+
+File = Annotated[str, typer.Argument(help="The ledger, a file", metavar="LEDGER")]
+Dataset = Annotated[str, typer.Argument(help="Name of the data set", metavar="DATASET")]
+OneDataset = Annotated[
+    str | None,
+    typer.Argument(help="Only this data set", metavar="[DATASET]", show_default=False),
+]
+
+
+@app.callback(invoke_without_command=True)
+def _root(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+        raise typer.Exit()
+
+
+@app.command(
+    "open",
+    epilog="Examples:\n\n"
+    "cloakgp budget open budget.ledger heights --epsilon 2 --delta 1e-5 --new\n\n"
+    "cloakgp budget open budget.ledger heights --epsilon 2 --delta 1e-5 "
+    "--inputs-from heights.csv --inputs age",
+)
+def open_command(
+    ledger: File,
+    dataset: Dataset,
+    epsilon: Annotated[float, number_option("All that may ever be spent")],
+    delta: Annotated[float, number_option("The delta at which it counts")],
+    inputs_from: Annotated[
+        Path | None, path_option("Table whose public columns are recognised again", "FILE")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="Those public columns", metavar="NAME[,NAME]")
+    ] = None,
+    decimal: Decimal = None,
+    new: Annotated[bool, flag("--new", "Make the ledger if there is none")] = False,
+    same_inputs: Annotated[
+        bool, flag("--same-inputs", "Another data set has these inputs: other people")
+    ] = False,
+    other_inputs: Annotated[bool, flag("--other-inputs", "More inputs of the same people")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Name a data set and cap what it may ever spend.  The cap cannot be changed later."""
+    with _explained():
+        book = Ledger(ledger)
+        book.open(
+            dataset,
+            epsilon,
+            delta,
+            _inputs(inputs_from, inputs, decimal),
+            create=new,
+            allow_same_inputs=same_inputs,
+            allow_other_inputs=other_inputs,
+        )
+        balance, head = book.balances(dataset)[0], book.verify()
+    if as_json:
+        print_json({"ledger": str(book.path), "head": head, **asdict(balance)})
+        return
+    _say(
+        f"{balance.dataset} may spend epsilon = {balance.epsilon:g} at delta = {balance.delta:g} "
+        f"in all; {rounded_down(balance.remaining)} is left for one more release. Kept in "
+        f"{book.path}."
+    )
+
+
+@app.command("show", epilog="Example:\n\ncloakgp budget show budget.ledger heights")
+def show_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = False) -> None:
+    """See what was spent on what, and what is left."""
+    with _explained():
+        book = Ledger(ledger)
+        balances = book.balances(dataset)
+        entries = book.history(dataset)
+        head = book.verify()
+        reports = [_report(balance, entries) for balance in balances]
+    if as_json:
+        print_json({"ledger": str(book.path), "head": head, "datasets": reports})
+        return
+    for report in reports:
+        screen().print(_account(report))
+        screen().print()
+    if not reports:
+        _say("No data set is open; `cloakgp budget open` opens one.")
+    _say(f"Last hash {head}: kept elsewhere, it shows later that nothing was rewritten.")
+
+
+@app.command("history", epilog="Example:\n\ncloakgp budget history budget.ledger heights")
+def history_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = False) -> None:
+    """List everything that happened, in order, with who and when."""
+    with _explained():
+        book = Ledger(ledger)
+        entries = book.history(dataset)
+    if as_json:
+        rows = [asdict(entry) for entry in entries]
+        print_json({"ledger": str(book.path), "entries": rows})
+        return
+    grid = _grid(None, ("no.", "when (UTC)", "who", "event", "data set", "what", "release"))
+    for entry in entries[-MOST_LINES:]:
+        facts = entry.facts
+        when = _minute(facts) + (" (clock went back)" if facts.get("clock_went_back") else "")
+        told = (facts.get(name, "") for name in ("who", "event", "dataset"))
+        grid.add_row(*_cells(entry.sequence, when, *told, _what(facts), _short(facts)))
+    if len(entries) > MOST_LINES:
+        grid.caption = f"{len(entries) - MOST_LINES} earlier ones; `cloakgp budget export` has all"
+    screen().print(grid)
+
+
+@app.command(
+    "export",
+    epilog="Examples:\n\n"
+    "cloakgp budget export budget.ledger --out audit.csv\n\n"
+    "cloakgp budget export budget.ledger > audit.jsonl",
+)
+def export_command(
+    ledger: File,
+    out: Annotated[Path | None, path_option("Write a file", "FILE.csv|FILE.jsonl")] = None,
+    force: Annotated[bool, flag("--force", "Overwrite it")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the whole history for an auditor, as CSV or JSON lines, with every hash."""
+    if out is not None:
+        check_file("--out", out, (".csv", ".jsonl"), force)
+    with _explained():
+        book = Ledger(ledger)
+        if out is not None and out.exists() and book.path.exists() and out.samefile(book.path):
+            raise CommandError("--out would overwrite the ledger itself")
+        entries = [asdict(entry) for entry in book.history()]
+        if out is not None:
+            form = "csv" if out.suffix.lower() == ".csv" else "jsonl"
+            write_file(out, book.export(form).encode())  # type: ignore[arg-type]
+        elif not as_json:
+            print(book.export(), end="")
+    if as_json:
+        place = None if out is None else str(out)
+        head = entries[-1]["hash"]
+        print_json({"ledger": str(book.path), "out": place, "head": head, "entries": entries})
+
+
+# ----------------------------------------------------------------------------------- what is shown
+
+
+def _report(balance: Balance, entries: list[Entry]) -> dict[str, Any]:
+    """Return what a data set has spent on what, and what is left."""
+    mine = (entry.facts for entry in entries if entry.dataset == balance.dataset)
+    # The history was read after the balance, so it may have grown in between.
+    facts = [each for each in mine if each["event"] == "spent"][: balance.releases]
+    lines = []
+    for each in facts:
+        alone = total_guarantee([Spend(**spend) for spend in each["spends"]], balance.delta)
+        told = {name: each[name] for name in ("what", "when", "who", "release_id")}
+        lines.append(told | {"epsilon": alone})
+    return asdict(balance) | {"spends": lines}
+
+
+def _account(report: dict[str, Any]) -> Table:
+    title = f"{report['dataset']}: at most epsilon = {report['epsilon']:g} at delta = "
+    names = ("spent on", "when (UTC)", "who", "release", "epsilon")
+    grid = _grid(f"{title}{report['delta']:g}", names)
+    for line in report["spends"][-MOST_LINES:]:
+        told = (line["what"], _minute(line), line["who"], _short(line), f"{line['epsilon']:.4g}")
+        grid.add_row(*_cells(*told))
+    left = rounded_down(report["remaining"])
+    grid.add_row(*_cells("all together", "", "", "", f"{report['spent']:.4g}"), style="bold")
+    grid.add_row(*_cells("left for one more release", "", "", "", left), style="bold")
+    if len(report["spends"]) > MOST_LINES:
+        grid.caption = f"{len(report['spends']) - MOST_LINES} earlier ones are not listed"
+    return grid
+
+
+def _grid(title: str | None, names: tuple[str, ...]) -> Table:
+    shown = None if title is None else Text(printable(title), "bold")
+    grid = Table(box=None, title=shown, title_justify="left", pad_edge=False)
+    for name in names:
+        numeric = name in ("epsilon", "no.")
+        grid.add_column(Text(name), justify="right" if numeric else "left", header_style="dim")
+    return grid
+
+
+def _cells(*values: object) -> list[Text]:
+    return [Text(printable(value)) for value in values]
+
+
+def _minute(facts: dict[str, Any]) -> str:
+    return str(facts["when"])[:16].replace("T", " ")
+
+
+def _short(facts: dict[str, Any]) -> str:
+    """Return the first letters of the release id, enough to recognise it."""
+    return str(facts.get("release_id", ""))[:12]
+
+
+def _what(facts: dict[str, Any]) -> str:
+    if facts["event"] == "opened":
+        same = facts["same_inputs_as"]
+        note = f"; same inputs as {', '.join(same)}, allowed" if same else ""
+        return f"cap epsilon = {facts['epsilon']:g}, delta = {facts['delta']:g}{note}"
+    return str(facts.get("what", ""))
+
+
+def _say(text: str) -> None:
+    console = screen()
+    console.print(Text(printable(text)), soft_wrap=not console.is_terminal)
+
+
+def _inputs(path: Path | None, names: str | None, decimal: str | None) -> Any:
+    """Read the public columns that the data set is recognised by."""
+    if (path is None) != (names is None):
+        raise CommandError("--inputs-from and --inputs belong together: a table, and its columns")
+    if path is None or names is None:
+        return None
+    columns = [name.strip() for name in names.split(",")]
+    return read_columns(path, columns, decimal=decimal or ".").inputs.to_numpy()
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Pass errors of the ledger or of the cap on as what they are: the user's to fix."""
+    try:
+        yield
+    except CommandError:
+        raise
+    except ValueError as error:
+        raise CommandError(in_options(str(error))) from None

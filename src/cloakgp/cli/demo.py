@@ -1,0 +1,104 @@
+"""``cloakgp demo``: every step on made-up people, each with the command that does the same."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cloakgp.cli.flags import path_option
+from cloakgp.cli.points import read_points
+from cloakgp.cli.publish import RELEASE, Job, Progress, picture, predictions, publish
+from cloakgp.cli.settings import Settings
+from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.cli.terminal import (
+    heading,
+    plan_report,
+    screen,
+    show_comparisons,
+    show_plan,
+    show_release,
+    show_verification,
+    table,
+    working,
+)
+from cloakgp.datasets import make_diagnoses, make_heights
+from cloakgp.errors import CommandError, printable
+from cloakgp.plot.draw import plot_plan
+from cloakgp.release.release import Release
+
+#: What the demo asks for; everything else is left to the defaults.
+DEMO: dict[str, Any] = {
+    "inputs": "age",
+    "output": "height_cm",
+    "bounds": "40,200",
+    "epsilon": 1,
+    "delta": 1e-5,
+}
+DEMO_LABELS: dict[str, Any] = {
+    "task": "classification",
+    "inputs": "age",
+    "output": "diagnosis",
+    "classes": "no,yes",
+    "epsilon": 1,
+    "delta": 1e-5,
+}
+
+
+def demo_command(
+    ctx: typer.Context,
+    out: Annotated[Path, path_option("Folder to write into", "FOLDER")] = Path("demo-output"),
+) -> None:
+    """Plan, release, predict and verify on made-up people: their heights, then a diagnosis."""
+    console = screen()
+    people = to_csv(make_heights(n=400, random_state=0))
+    data = out / "heights.csv"
+    if out.exists() and any(out.iterdir()) and not (data.exists() and data.read_bytes() == people):
+        raise CommandError(f"{printable(out)} is not the folder of an earlier demo; give another")
+    out.mkdir(parents=True, exist_ok=True)
+    write_file(data, people)
+    settings = Settings.gather(DEMO)
+    flags = _flags(DEMO)
+    heading(console, "Plan: what would it cost?", f"cloakgp plan {data} {flags}")
+    with working() as step:
+        job = Job.prepare(data, settings, to_release=True)
+        report = plan_report(job.plan, settings, step)
+    drawn = plot_plan(job.plan, target_names=settings.output)
+    write_file(out / "plan.png", picture(drawn, ".png"))
+    show_plan(console, job.plan, settings)
+    show_comparisons(console, settings, report)
+    heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")
+    with working() as step:
+        release = publish(job, out, ctx.obj, step)
+    show_release(console, release, out)
+    heading(console, "Predict: free", f"cloakgp predict {out / RELEASE} --at age=0:80:9")
+    console.print(table(predictions(release, read_points("age=0:80:9", settings.inputs))))
+    heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
+    loaded = Release.load(out / RELEASE)
+    show_verification(console, loaded, loaded.verify())
+    _demo_of_labels(out, ctx.obj)
+
+
+def _demo_of_labels(out: Path, progress: Progress) -> None:
+    """Release the probability of a diagnosis by age, in a folder of its own."""
+    console, folder = screen(), out / "diagnosis"
+    data = out / "diagnoses.csv"
+    write_file(data, to_csv(make_diagnoses()))
+    settings, flags = Settings.gather(DEMO_LABELS), _flags(DEMO_LABELS)
+    command = f"cloakgp release {data} {flags} --out {folder} --force"
+    heading(console, "Classification: the probability of a diagnosis", command)
+    progress.released = None
+    with working() as step:
+        job = Job.prepare(data, settings, to_release=True)
+        release = publish(job, folder, progress, step)
+    show_release(console, release, folder)
+    heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
+    frame = predictions(release, read_points("age=20:90:8", settings.inputs))
+    console.print(table(frame[["age", "diagnosis", "diagnosis_p_no", "diagnosis_p_yes"]]))
+
+
+def _flags(settings: dict[str, Any]) -> str:
+    given = [word for k, v in settings.items() for word in (f"--{k.replace('_', '-')}", str(v))]
+    return shlex.join(given)

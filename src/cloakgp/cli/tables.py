@@ -1,0 +1,287 @@
+"""Tables on disk: reads the columns that were asked for, and writes files whole or not at all.
+
+The private column is opened only when ``outputs`` names it.  Inputs and groups are public, so their
+errors are described by column and count; of the private column no error says more than its name and
+how its numbers are written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import unicodedata
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cloakgp.cli.columns import NumberColumn
+from cloakgp.cli.csv_table import CsvTable
+from cloakgp.cli.numerals import MISSING, plain_numeral
+from cloakgp.cli.parquet_table import ParquetTable
+from cloakgp.errors import CommandError, listed, printable
+
+Array = NDArray[np.float64]
+Table = CsvTable | ParquetTable
+
+TEXT_ENDINGS = (".csv", ".tsv", ".txt")
+PARQUET_ENDINGS = (".parquet", ".pq")
+
+#: Ways of writing numbers that are not read: what a column has, and what to do about it.
+_FORMATS = {
+    "decimal": (
+        "decimal commas",
+        "give --decimal , to read them, or write points instead",
+    ),
+    "either": (
+        "commas inside its numbers",
+        "give --decimal , if they are decimal commas; take them out if they separate thousands",
+    ),
+    "thousands": ("thousands separators", "take them out: write 1234.5"),
+    "signs": ("currency or percent signs", "take them out: write 12.5"),
+    "digits": ("underscores, or digits other than 0 to 9", "write plain digits"),
+}
+#: The same where --decimal , was given.
+_FORMATS_WITH_COMMAS = _FORMATS | {
+    "decimal": ("decimal points", "leave out --decimal , or write commas instead"),
+    "either": (
+        "points inside its numbers",
+        "leave out --decimal , if they are decimal points; take them out if they separate "
+        "thousands",
+    ),
+    "thousands": ("thousands separators", "take them out: write 1234,5"),
+}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What was read: public inputs and owners and, only if asked for, private outputs."""
+
+    inputs: pd.DataFrame
+    groups: NDArray[Any] | None = None
+    exposure: Array | None = None
+    outputs: pd.DataFrame | None = None
+
+
+def read_columns(
+    path: Path,
+    inputs: Sequence[str],
+    groups: str | None = None,
+    outputs: Sequence[str] = (),
+    present: Sequence[str] = (),
+    exposure: str | None = None,
+    labels: Sequence[str] = (),
+    decimal: str = ".",
+    mentioned: Sequence[str] = (),
+) -> Columns:
+    """Read columns of a CSV or Parquet file.
+
+    ``outputs`` are private and opened only when given, as numbers or, with ``labels``, as strings:
+    then those named there are labels even if they look like a missing value, such as "none".
+    ``present`` are names that the header must have although their columns stay closed, and
+    ``mentioned`` those that it may have.  ``decimal`` is the decimal sign of a text table.
+    """
+    named = [name for name in (groups, exposure) if name is not None]
+    public = [*dict.fromkeys([*inputs, *named])]
+    if both := [name for name in outputs if name in public]:
+        raise CommandError(f"column {both[0]!r} is named as private and as public")
+    table = _open(path, decimal)
+    _check_names(path, table, [*public, *outputs, *present], mentioned)
+    table.load([*public, *outputs])
+    reader = _PublicColumns(path, table, decimal)
+    frame = pd.DataFrame({name: reader.numbers(name) for name in inputs})
+    owners = None if groups is None else reader.owners(groups)
+    watched = None if exposure is None else reader.numbers(exposure)
+    if not outputs:
+        return Columns(frame, owners, watched)
+    if labels:
+        private: dict[str, Any] = {
+            name: _private_labels(name, table.strings(name, labels)) for name in outputs
+        }
+    else:
+        private = {name: _private(name, table.numbers(name), decimal) for name in outputs}
+    return Columns(frame, owners, watched, pd.DataFrame(private))
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file in one step: there is the old one or the new one, never half of it."""
+    temporary = path.parent / f".cloakgp-{secrets.token_hex(8)}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def to_csv(frame: pd.DataFrame) -> bytes:
+    """Return a table as CSV, in digits that people can read."""
+    text: str = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+    return text.encode()
+
+
+def owner_key(label: str, decimal: str = ".") -> str:
+    """Return what two spellings of one owner have in common.
+
+    "7", "07" and "7.0" are one owner, and so are "Zoë" and "zoe\u0308".  To take two people for one
+    adds noise; to take one person for two would promise more than is kept.
+    """
+    usual = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
+    seen = "".join(c for c in usual if unicodedata.category(c) not in ("Cf", "Cc"))
+    words = " ".join(seen.split())
+    plain = plain_numeral(words, decimal)
+    if plain is None:
+        return words
+    try:
+        sign, digits, exponent = Decimal(plain).as_tuple()
+    except InvalidOperation:  # an exponent of more digits than there are
+        return words
+    # Exactly: as floats, long numbers of different people would meet.
+    text = "".join(map(str, digits)).lstrip("0")
+    short = text.rstrip("0")
+    return f"{'-' * sign}{short}e{int(exponent) + len(text) - len(short)}" if short else "0"
+
+
+def _open(path: Path, decimal: str) -> Table:
+    regular, ending = _regular(path), path.suffix.lower()
+    if ending in PARQUET_ENDINGS:
+        return ParquetTable(regular)
+    if ending in TEXT_ENDINGS:
+        return CsvTable(regular, decimal)
+    known = ", ".join((*TEXT_ENDINGS, *PARQUET_ENDINGS))
+    raise CommandError(
+        f"{printable(path)}: the name does not end in one of {known}, so it is not clear how to "
+        "read it; convert or rename it"
+    )
+
+
+def _regular(path: Path) -> Path:
+    """Return the path of a file that can be read twice and holds something."""
+    name = printable(path)
+    if not path.exists():
+        raise CommandError(f"there is no file {name}")
+    if not path.is_file():
+        raise CommandError(f"{name} is not a regular file; give the path of a CSV or Parquet file")
+    if path.stat().st_size == 0:
+        raise CommandError(f"{name} is empty")
+    return path
+
+
+def _check_names(path: Path, table: Table, wanted: Sequence[str], mentioned: Sequence[str]) -> None:
+    absent = [name for name in dict.fromkeys(wanted) if name not in table.names]
+    if absent:
+        raise CommandError(
+            f"{printable(path)} has no column {' or '.join(repr(printable(n)) for n in absent)}"
+            f"{table.hint([*wanted, *mentioned])}"
+        )
+    twice = [name for name in dict.fromkeys(wanted) if table.names.count(name) > 1]
+    if twice:
+        raise CommandError(
+            f"{printable(path)} has more than one column named {listed(twice)}, so it is not clear "
+            "which is meant; rename them"
+        )
+
+
+@dataclass(frozen=True)
+class _PublicColumns:
+    """Reads columns whose values may be shown."""
+
+    path: Path
+    table: Table
+    decimal: str
+
+    def numbers(self, name: str) -> Array:
+        column, where = self.table.numbers(name), f"{printable(self.path)}: input column "
+        where += repr(printable(name))
+        rows = len(column.values)
+        if column.missing:
+            raise CommandError(
+                f"{where} is missing in {column.missing} of {rows} rows; inputs are public, so "
+                "fill them in or drop those rows first"
+            )
+        if problem := _format_problem(column, self.decimal, self.table.example(name)):
+            raise CommandError(f"{where} {problem}")
+        if column.wrong:
+            raise CommandError(
+                f"{where} is not a finite number in {column.wrong} of {rows} rows; encode text "
+                "and categories as numbers first"
+            )
+        return column.values
+
+    def owners(self, name: str) -> NDArray[Any]:
+        labels, where = self.table.strings(name), f"{printable(self.path)}: groups column "
+        where += repr(printable(name))
+        keys, spellings = {}, dict[str, list[str]]()
+        for label in dict.fromkeys(label for label in labels if label is not None):
+            keys[label] = owner_key(label, self.decimal)
+            spellings.setdefault(keys[label], []).append(label)
+        owners = ["" if label is None else keys[label] for label in labels]
+        if missing := sum(owner in MISSING for owner in owners):
+            raise CommandError(
+                f"{where} is missing in {missing} of {len(owners)} rows; every row needs an owner"
+            )
+        if any("\ud800" <= c <= "\udfff" for key in spellings for c in key):
+            raise CommandError(
+                f"{where} has names that are not in UTF-8, so that one owner could count as two; "
+                "save the file as UTF-8"
+            )
+        if merged := [several for several in spellings.values() if len(several) > 1]:
+            first, second = (printable(spelling) for spelling in merged[0][:2])
+            warnings.warn(
+                f"{where} spells owners in several ways, such as {first!r} and {second!r}: they "
+                f"are taken for one, which leaves {len(spellings)} owners",
+                stacklevel=2,
+            )
+        return np.array(owners, dtype=object).astype(str)
+
+
+def _format_problem(column: NumberColumn, decimal: str, example: str = "") -> str:
+    """Say in which way a column is written that is not read, if that is what is wrong with it."""
+    if column.format == "dates":
+        return (
+            "is a column of dates; dates are not numbers: give days since a public date, such as "
+            "the first day of the study"
+        )
+    formats = _FORMATS if decimal == "." else _FORMATS_WITH_COMMAS
+    if column.format not in formats:
+        return ""
+    has, remedy = formats[column.format]
+    shown = f" (for instance {printable(example)!r})" if example else ""
+    return f"has {has}{shown}: {remedy}"
+
+
+def _private(name: str, column: NumberColumn, decimal: str) -> Array:
+    """Return private values, or say that something is wrong: not where, how often or with what."""
+    if not column.missing and (problem := _format_problem(column, decimal)):
+        raise CommandError(f"the private column {printable(name)!r} {problem}")
+    if column.missing or column.wrong:
+        raise CommandError(
+            f"the private column {printable(name)!r} has values that are missing or not finite "
+            "numbers. Which rows these are is private too, so they are neither dropped nor filled "
+            "in silently: put a fixed number inside the bounds in their place (their middle, say; "
+            "a label or a count that is possible), by a rule that you could publish, and run this "
+            "again"
+        )
+    return column.values
+
+
+def _private_labels(name: str, column: list[str | None]) -> NDArray[Any]:
+    if any(label is None for label in column):
+        raise CommandError(
+            f"the private column {printable(name)!r} has missing labels. Which rows these are is "
+            "private too, so they are neither dropped nor filled in silently: put a label in their "
+            "place (one of its own, say, named in --classes), by a rule that you could publish, "
+            "and run this again"
+        )
+    return np.array(column, dtype=object)

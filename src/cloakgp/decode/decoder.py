@@ -1,0 +1,242 @@
+"""From the noisy sketch back to predictions, anywhere and as often as wanted.
+
+Decoding is post-processing of s: it costs nothing and sees no y.  ``bayes`` is the posterior of f
+given s, exact because s is linear and Gaussian in f.  ``direct`` is the paper's unbiased estimate
+of the non-private prediction at the workload, m + C (y − m); elsewhere it fills in what the sketch
+does not tell with the prior mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, qr, solve_triangular
+
+from cloakgp.errors import DecodeError
+from cloakgp.gp.likelihoods import Likelihood, linearise
+from cloakgp.gp.linear import LinearModel, jittered_cholesky
+
+Array = NDArray[np.float64]
+Decode = Literal["bayes", "direct"]
+
+
+#: Newton steps: when they have settled, how many at most, the longest, and the shortest damping.
+SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
+#: So many steps back are looked at for where they lead.
+MEMORY = 5
+#: Rows of a sketch are dependent if one is left with less than this share of the largest.
+SMALLEST_PIVOT = 1e-9
+
+
+@contextlib.contextmanager
+def decoding() -> Iterator[None]:
+    """Compute predictions: numbers that overflow or cannot be solved for give a ``DecodeError``.
+
+    Whoever computes has to pass the results on through ``finite``, since overflow is silent here.
+    """
+    with np.errstate(all="ignore"):
+        try:
+            yield
+        except DecodeError:
+            raise
+        except MemoryError:
+            raise DecodeError(
+                "these predictions take more memory than there is; ask for fewer points at a time"
+            ) from None
+        except (ValueError, ArithmeticError) as error:
+            raise DecodeError(
+                f"predictions cannot be computed from this release at these points ({error}); "
+                "check the points, or ask its publisher"
+            ) from error
+
+
+def finite(numbers: Array) -> Array:
+    """Return results of decoding, or say that they are none."""
+    if not np.all(np.isfinite(numbers)):
+        raise DecodeError(
+            "predictions of this release at these points are beyond all numbers; check the points, "
+            "or ask its publisher"
+        )
+    return numbers
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Standard deviations of a prediction's parts; their squares add up."""
+
+    latent: Array  #: what would remain without privacy
+    dp: Array  #: what privacy adds: the noise, and what the sketch leaves out
+    observation: Array  #: how single outputs scatter around f
+
+    @property
+    def total(self) -> Array:
+        """Standard deviation of a single new output."""
+        return np.hypot(np.hypot(self.latent, self.dp), self.observation)
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Everything needed to decode one column of outputs; ``T`` is the rounded sketch."""
+
+    model: LinearModel
+    T: Array  # (r, N)
+    noise_std: float
+    lo: float | Array  # a number, or one for each person
+    width: float | Array  # d = hi − lo, likewise
+    prior_mean: float
+    kind: Decode
+    unit: float = 1.0  # what comes out is this many times what the model describes
+
+    def mean(self, points: Array, s: Array) -> Array:
+        """Return the prediction at ``points`` (P,) for the noisy sketch ``s`` (r,)."""
+        # s − T u₀, where u₀ = (m − lo)/d is what u would be at the prior mean
+        u0 = np.broadcast_to((self.prior_mean - self.lo) / self.width, (self.T.shape[1],))
+        return self.unit * self.prior_mean + self.weights(points) @ (s - self.T @ u0)
+
+    def weights(self, points: Array) -> Array:
+        """Return B (P, r): how the prediction at ``points`` follows each published value."""
+        if self.kind == "direct":
+            return self.unit * self._direct(self.model.workload(points))
+        B: Array = cho_solve((self._root, True), self._cross(points).T).T
+        return self.unit * B
+
+    def dp_variance(self, points: Array) -> Array:
+        """Return what privacy adds to the variance of f(points), (P,)."""
+        C = self.model.workload(points)
+        if self.kind == "direct":
+            G, missed = self._told_and_missed(C)
+            unknown = np.einsum("pn,np->p", missed, self.model.times_covariance(missed.T))
+            added = self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown
+        else:
+            half = self._half(points)
+            left = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
+            added = left - self.model.variance_without_privacy(points, C)
+        return self.unit**2 * np.maximum(added, 0.0)
+
+    def covariance(self, points: Array) -> Array:
+        """Return cov f(points) given s, (P, P), the DP noise included."""
+        if self.kind == "direct":
+            C = self.model.workload(points)
+            G, missed = self._told_and_missed(C)
+            unknown = missed @ self.model.times_covariance(missed.T)
+            floor = self.model.covariance_without_privacy(points, C)
+            return self.unit**2 * (floor + self.noise_std**2 * (G @ G.T) + unknown)
+        half = self._half(points)
+        return self.unit**2 * (self.model.prior_covariance(points) - half.T @ half)
+
+    def uncertainty(self, points: Array) -> Uncertainty:
+        """Split the standard deviation at ``points`` into its parts."""
+        noise = float(np.mean(self.model.noise_variance))
+        return Uncertainty(
+            latent=self.unit * np.sqrt(self.model.variance_without_privacy(points)),
+            dp=np.sqrt(self.dp_variance(points)),
+            observation=np.full(len(points), self.unit * np.sqrt(noise)),
+        )
+
+    @cached_property
+    def _scaled(self) -> Array:
+        """Return T/d: s = T/d (y − lo) + σ z."""
+        return self.T / self.width
+
+    def signal_covariance(self) -> Array:
+        """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
+        cov = self._scaled @ self.model.times_covariance(self._scaled.T)
+        return 0.5 * (cov + cov.T)
+
+    @cached_property
+    def _root(self) -> Array:
+        """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
+        cov = self.signal_covariance()
+        cov.flat[:: len(cov) + 1] += self.noise_std**2
+        return jittered_cholesky(cov)[0] if len(cov) else cov
+
+    def _cross(self, points: Array) -> Array:
+        """Return cov(f(points), s), (P, r)."""
+        return self.model.cross_times(points, self._scaled.T)
+
+    def _half(self, points: Array) -> Array:
+        """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
+        return solve_triangular(self._root, self._cross(points).T, lower=True)
+
+    @cached_property
+    def _pseudo_inverse(self) -> Array:
+        """Return T⁺ (N, r); T has full row rank, by design."""
+        Q, R = qr(self.T.T, mode="economic")  # Tᵀ = Q R, so T⁺ = Q R⁻ᵀ
+        if not len(self.T):
+            return Q
+        pivots = np.abs(np.diag(R))
+        if len(R) < len(self.T) or not pivots.min() > SMALLEST_PIVOT * pivots.max():
+            raise DecodeError(
+                "decode='direct' needs a sketch whose rows are independent, and these are not"
+            )
+        return solve_triangular(R, Q.T, lower=False).T
+
+    def _direct(self, C: Array) -> Array:
+        """Return G = C d T⁺: G s estimates C d u, unbiased where C d is in T's row space."""
+        return (C * self.width) @ self._pseudo_inverse
+
+    def _told_and_missed(self, C: Array) -> tuple[Array, Array]:
+        """Split C into what the sketch tells, G, and the part of C outside T's row space."""
+        G = self._direct(C)
+        return G, C - (G @ self.T) / self.width
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Newton steps of the Laplace approximation, one output column: each is a ``Decoder``.
+
+    ``decoder`` is of the latent f; the outputs lie between ``lo`` and ``lo`` + ``width``.
+    """
+
+    decoder: Decoder
+    likelihood: Likelihood
+    lo: float
+    width: float
+
+    def step(self, f: Array) -> Decoder:
+        """Return the decoder of one step from latent values f (N,) of the people."""
+        pseudo = linearise(self.likelihood, f)
+        return replace(
+            self.decoder,
+            model=self.decoder.model.with_noise(pseudo.noise),
+            lo=pseudo.offset + pseudo.slope * self.lo,
+            width=pseudo.slope * self.width,
+        )
+
+    def settle(self, f: Array, s: Array) -> Decoder:
+        """Return the decoder of the step at which the noisy sketch s and f agree.
+
+        This is post-processing, so it may take as many steps as it likes.  Without noise it ends at
+        the mode of the posterior.  With noise plain steps may go round in circles: they are damped
+        for as long as they do not come closer, and short ones are extrapolated.
+        """
+        damping, last = 1.0, np.inf
+        tried: list[tuple[Array, Array]] = []
+        for _ in range(MOST_STEPS):
+            decoder = self.step(f)
+            move = decoder.mean(decoder.model.X, s) - f
+            size = float(np.abs(move).max(initial=0.0))
+            if size <= SETTLED * (1.0 + float(np.abs(f).max(initial=0.0))):
+                break
+            closer = size < last
+            damping = min(1.5 * damping, 1.0) if closer else max(0.5 * damping, SMALLEST_DAMPING)
+            last = size
+            tried = [*tried[-MEMORY:], (f, np.clip(move, -LONGEST_STEP, LONGEST_STEP))]
+            step = _extrapolated(tried, damping) if size < LONGEST_STEP else damping * tried[-1][1]
+            f = f + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        return decoder
+
+
+def _extrapolated(tried: list[tuple[Array, Array]], damping: float) -> Array:
+    """Return the next step of Anderson's acceleration: to where the moves would combine to none."""
+    places, moves = (np.array(kept) for kept in zip(*tried, strict=True))
+    past, change = np.diff(places, axis=0).T, np.diff(moves, axis=0).T  # (N, tried − 1)
+    share = np.linalg.lstsq(change, moves[-1], rcond=1e-10)[0]
+    step: Array = damping * moves[-1] - (past + damping * change) @ share
+    return step

@@ -1,0 +1,46 @@
+"""Errors and warnings that are this project's own, known by their type wherever they surface.
+
+Messages may be shown to anybody, so none holds a private value, and none can control a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+#: Names listed in an error, at most.
+MOST_NAMES = 30
+
+
+class ReleaseFileError(ValueError):
+    """A release file, or what should go into one, breaks a rule of the format."""
+
+
+class ImplausibleNoiseWarning(UserWarning):
+    """The published values of a file hardly look like values with the noise that it claims."""
+
+
+class NotPrivateWarning(UserWarning):
+    """Something asked for makes the result carry no guarantee."""
+
+
+class RepeatedSpendWarning(UserWarning):
+    """A fit spends again on inputs that were released before in this process, without a ledger."""
+
+
+class DecodeError(ValueError):
+    """Predictions cannot be computed: at these points, or from this release at all."""
+
+
+class CommandError(ValueError):
+    """An error that the user can fix, said in one paragraph without any private value."""
+
+
+def printable(text: object) -> str:
+    """Return a string that cannot control a terminal: what is not printable is spelled out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list to read."""
+    shown = ", ".join(printable(name) for name in names[:MOST_NAMES])
+    return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")

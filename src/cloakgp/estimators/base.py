@@ -1,0 +1,286 @@
+"""What the estimators share: from public inputs to a model, a plan and a release.
+
+The estimators wire the stages together and little else: public inputs to a model, a model to a
+plan, the plan and y to the trusted core, and the noisy sketch to predictions.  They hand y on and
+keep nothing of it.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cloakgp.decode.decoder import Decoder, Uncertainty
+from cloakgp.design.result import TARGET_GAP
+from cloakgp.errors import NotPrivateWarning
+from cloakgp.estimators.repeats import note_spend, warn_if_repeated
+from cloakgp.gp.exact import ExactModel
+from cloakgp.gp.inducing import place_inducing, summarise
+from cloakgp.gp.kernels.codec import kernel_to_json
+from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.rows import check_rows, refuse_dates
+from cloakgp.gp.sparse import Approximation, SparseModel
+from cloakgp.inputs.checks import as_float, check_apart, warn_if_reordered
+from cloakgp.inputs.frames import select
+from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.privacy import Ledger, Spend
+from cloakgp.release.release import Release
+
+Array = NDArray[np.float64]
+
+#: Points of the default workload.
+WORKLOAD = 100
+#: With more people than this a plan of the exact model takes more than a minute on two cores
+#: (benchmarks/exact_limit.py).  Its memory would allow for more: such releases can still be read.
+MOST_EXACT = 4000
+#: Priors that expect f further away than this many times the range of the outputs are mistakes.
+FURTHEST = 1e12
+#: Inputs that differ by less are taken for constant by the default kernel: their inverse overflows.
+SMALLEST_WIDTH = 1e-150
+
+
+class PrivateGP(BaseEstimator):
+    """A Gaussian process with private training outputs; the estimators say what outputs are."""
+
+    kernel: Any
+    epsilon: float
+    delta: float
+    inducing: Any
+    approximation: Approximation
+    design: str
+    decode: str
+    calibration: str
+    rank: int | None
+    ledger: Any
+    dataset: str | None
+    random_state: Any
+    _gap = TARGET_GAP  # of designs; a search can do with less
+
+    def uncertainty(self, X: ArrayLike) -> Uncertainty:
+        """Split the standard deviation at X into its latent, DP and observation parts."""
+        return self._fitted().uncertainty(self._points(X))
+
+    def selection_bounds(self) -> tuple[float, float]:
+        """Return the bounds of outputs and predictions in a private search."""
+        raise ValueError(f"a private search is not made for {type(self).__name__}")
+
+    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        """Draw made-up outputs within ``selection_bounds`` from the prior at X, (count, N)."""
+        raise ValueError(f"a private search is not made for {type(self).__name__}")
+
+    def linear_predictor(self, plan: Plan, points: Array) -> tuple[Array, Array, Array]:
+        """Return offset, G and τ: a release by ``plan`` predicts offset + G y + τ z at ``points``.
+
+        y are the training outputs within ``selection_bounds``, z is standard normal.  For classes y
+        is −1 or 1, and the prediction is the log-odds after one Newton step.
+        """
+        decoder = self._first_decoder(plan)
+        lo, hi = self.selection_bounds()
+        B, people = decoder.weights(points), decoder.T.shape[1]
+        u0 = np.broadcast_to((decoder.prior_mean - decoder.lo) / decoder.width, (people,))
+        # s = T u + noise, u = (y − lo)/(hi − lo)
+        offset = decoder.unit * decoder.prior_mean - B @ (decoder.T @ (u0 + lo / (hi - lo)))
+        noise = plan.blueprint.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
+        return offset, B @ decoder.T / (hi - lo), noise
+
+    def _first_decoder(self, plan: Plan) -> Decoder:
+        return plan.blueprint.decoder(plan.sketch.rounded)
+
+    def _fitted(self) -> Release:
+        check_is_fitted(self, "release_")
+        release: Release = self.release_
+        return release
+
+    def _points(self, X: ArrayLike) -> Array:
+        check_is_fitted(self, "release_")
+        refuse_dates(X)
+        points: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return points
+
+    def _rows(self, X: ArrayLike, y: Any, **public: Any) -> Array:
+        """Return a copy of the public inputs of a fit, and remember their names.
+
+        ``public`` are the other public things that y must not be part of.
+        """
+        # First of all: an error about X may quote a value of it.
+        check_apart(y, X, inducing=self.inducing, **public)
+        refuse_dates(X)
+        rows = check_rows(validate_data(self, X, dtype=np.float64, ensure_min_samples=1))
+        warn_if_reordered(X, y)
+        self._release_id = uuid.uuid4().hex
+        return rows
+
+    def _blueprint(
+        self,
+        model: LinearModel,
+        at: ArrayLike | None,
+        owners: NDArray[np.int64] | None,
+        names: tuple[str, ...] | None,
+        **facts: Any,
+    ) -> Blueprint:
+        """Gather the public facts; ``facts`` are those of the kind of outputs."""
+        points, weights = _workload(model.X, at, names)
+        return Blueprint(
+            model=model,
+            points=points,
+            weights=weights,
+            epsilon=as_float("epsilon", self.epsilon),
+            delta=as_float("delta", self.delta),
+            calibration=self.calibration,  # type: ignore[arg-type]
+            design=self.design,  # type: ignore[arg-type]
+            decode=self.decode,  # type: ignore[arg-type]
+            rank=self.rank,
+            groups=owners,
+            feature_names=names,
+            gap=self._gap,
+            **facts,
+        )
+
+    def _model(self, X: Array, kernel: Any, noise: float | Array, scale: float) -> LinearModel:
+        """Build the model; ``kernel`` is the one to use if none was given.
+
+        ``scale`` is how far outputs, or latent values, can be expected to lie from each other.
+        """
+        if self.approximation not in get_args(Approximation):
+            raise ValueError(
+                f"approximation must be one of {get_args(Approximation)}, "
+                f"got {self.approximation!r}"
+            )
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise ValueError(
+                f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {self.kernel!r}"
+            )
+        kernel = kernel if self.kernel is None else clone(self.kernel)
+        with np.errstate(all="ignore"):
+            largest = float(np.max(kernel.diag(X)))
+        if largest > (FURTHEST * scale) ** 2:
+            raise ValueError(
+                f"kernel has a standard deviation of {np.sqrt(largest):.3g} at some inputs, more "
+                f"than {FURTHEST:g} times the range of the outputs ({scale:g}); check its "
+                "parameters"
+            )
+        if self.inducing is None and len(X) > MOST_EXACT:
+            raise ValueError(
+                f"an exact Gaussian process on {len(X)} people takes minutes to plan (the limit is "
+                f"{MOST_EXACT}); give a number of inducing inputs, for instance inducing=50"
+            )
+        if self.inducing is None:
+            return ExactModel(kernel, X, noise)
+        inducing = place_inducing(X, self.inducing)
+        return SparseModel(kernel, X, noise, inducing, self.approximation)
+
+    def _spending(self, plan: Plan) -> Spending:
+        """Check all that is left to check, and return how the core is to draw the noise."""
+        # Each is read once: a parameter that changes now changes nothing.
+        account, seed = open_account(self.ledger, self.dataset), self.random_state
+        _warn_if_unsavable(plan)
+        if seed is not None or math.isinf(plan.epsilon):
+            if account is not None:
+                raise ValueError(
+                    "a release that is not private (random_state, or epsilon=inf) cannot be put on "
+                    "the account of a ledger; leave ledger and dataset out for a trial"
+                )
+            return Spending(_rehearsal(plan, seed), None)
+        spends = [Spend.gaussian(plan.blueprint.sigma)]
+        inputs = plan.blueprint.model.X
+        if account is None:
+            warn_if_repeated(inputs, spends, plan.delta)
+            return Spending(None, lambda: note_spend(inputs, spends))
+        ledger, dataset = account
+        facts = plan.to_dict()
+        told = ("task", "design", "decode", "calibration", "people", "published_values", "sigma")
+        what, release_id = f"{type(self).__name__}.fit", self._release_id
+        return Spending(
+            None,
+            lambda: ledger.spend(
+                dataset,
+                spends,
+                what=what,
+                parameters={name: facts[name] for name in told},
+                release_id=release_id,
+                inputs=inputs,
+                stated=(plan.epsilon, plan.delta),
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Spending:
+    """How the core is to draw the noise: what is called before, and repeatable noise for trials."""
+
+    rehearsal: Any
+    commit: Callable[[], object] | None
+
+
+def open_account(ledger: Any, dataset: Any) -> tuple[Ledger, str] | None:
+    """Return the ledger and the name of the data set in it, if there is to be an account."""
+    if ledger is None and dataset is None:
+        return None
+    if ledger is None or not isinstance(dataset, str):
+        raise ValueError(
+            "ledger and dataset belong together: give the ledger file and the name of the data "
+            f"set in it, got ledger={ledger!r}, dataset={dataset!r}"
+        )
+    return (ledger if isinstance(ledger, Ledger) else Ledger(ledger)), dataset
+
+
+def _rehearsal(plan: Plan, seed: Any) -> Any:
+    """Warn that this is not private, and return repeatable noise if it was asked for."""
+    if math.isinf(plan.epsilon):
+        warnings.warn(
+            "epsilon=inf adds no noise: the result is not private", NotPrivateWarning, stacklevel=4
+        )
+        return None
+    warnings.warn(
+        "random_state makes the noise repeatable, so the result is NOT private; use "
+        "random_state=None for a real release",
+        NotPrivateWarning,
+        stacklevel=4,
+    )
+    rng = check_random_state(seed)
+    return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
+
+
+def _warn_if_unsavable(plan: Plan) -> None:
+    """Say before anything is spent that a kernel cannot be written to a file."""
+    try:
+        kernel_to_json(plan.blueprint.model.kernel)
+    except ValueError as error:
+        warnings.warn(
+            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4
+        )
+
+
+def default_kernel(X: Array, std: float) -> Any:
+    """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
+    width = np.ptp(X, axis=0)
+    width = np.where(width > SMALLEST_WIDTH, width, 0.0)
+    unit = np.where(width > 0, width, 1.0)
+    # In units of the width: squares of tiny numbers would vanish.
+    spread = np.where(width > 0, unit * ((X - X.min(axis=0)) / unit).std(axis=0), 1.0)
+    # √L: distances between people grow like that with the number of inputs.
+    length = spread * np.sqrt(X.shape[1])
+    return ConstantKernel(std**2, "fixed") * RBF(
+        float(length[0]) if len(length) == 1 else length, "fixed"
+    )
+
+
+def _workload(X: Array, at: Any, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+    """Return the points that matter and their weights."""
+    if at is None:
+        return summarise(X, WORKLOAD)
+    points = check_rows(select(at, names, "at"), "at")
+    if points.shape[1] != X.shape[1]:
+        raise ValueError(f"at has {points.shape[1]} columns, but X has {X.shape[1]}")
+    return points, np.full(len(points), 1.0 / len(points))

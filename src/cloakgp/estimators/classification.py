@@ -1,0 +1,253 @@
+"""``PrivateGPClassifier``: Gaussian process classification whose training labels are private."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from cloakgp.decode.decoder import Decoder, Newton
+from cloakgp.estimators.base import Array, PrivateGP, default_kernel
+from cloakgp.estimators.steps import as_steps, draw_plan, release_steps
+from cloakgp.gp.likelihoods import Bernoulli
+from cloakgp.gp.rows import check_rows
+from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs.checks import one_column, owner_codes, target_names
+from cloakgp.inputs.frames import column_names
+from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.privacy import NoisySketch, release_labels
+from cloakgp.privacy.outputs import found_classes
+from cloakgp.release.outcomes import LabelRelease
+
+#: Standard deviation of the log-odds before anything is known, if no kernel is given.
+PRIOR_STD = 4.0
+
+
+class PrivateGPClassifier(ClassifierMixin, PrivateGP):
+    """Gaussian process classification with differentially private training labels.
+
+    Inputs X are public, labels y are private.  The Laplace approximation with the logistic link:
+    the gradient of the log likelihood is linear in the labels, so a Newton step needs a noisy
+    sketch of them and nothing else.  ``fit`` spends (ε, δ) once, however many iterations and
+    classes; predicting never spends.
+
+    Parameters
+    ----------
+    kernel : scikit-learn kernel, default a constant times RBF
+        Prior covariance of the log-odds.  Used as it is: hyperparameters are not fitted to y.
+    classes : sequence of labels, or "public"
+        Every label that is possible, a public fact.  Required: the set of labels that occur would
+        leak.  ``"public"`` declares that the labels found in y are public.
+    epsilon, delta : float
+        The guarantee.  ``epsilon=inf`` adds no noise and is not private.
+    prior_mean : float or one for each class, default the log-odds of equal chances
+        Mean of the log-odds before anything is known; of the second class, if there are two.
+    iterations : int, default 1
+        Newton steps, each with a sketch of its own; they share (ε, δ).  With ``decode="bayes"``
+        the steps after the last sketch are free, so 1 is nearly always enough.
+    target : {"auto", "points", "latents"}
+        Whether the design cares for the points ``at`` or, as in the paper, for the latent values
+        at the training inputs.  "auto" takes what the plan forecasts to be better at the points.
+    inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
+        As in ``PrivateGPRegressor``.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        classes: Any = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        prior_mean: Any = None,
+        iterations: int = 1,
+        inducing: Any = None,
+        approximation: Approximation = "dtc",
+        design: str = "bayes",
+        target: Literal["auto", "points", "latents"] = "auto",
+        decode: str = "bayes",
+        calibration: str = "analytic",
+        rank: int | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.classes = classes
+        self.epsilon = epsilon
+        self.delta = delta
+        self.prior_mean = prior_mean
+        self.iterations = iterations
+        self.inducing = inducing
+        self.approximation = approximation
+        self.design = design
+        self.target = target
+        self.decode = decode
+        self.calibration = calibration
+        self.rank = rank
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    def plan(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Plan:
+        """Work out what a fit would publish and how accurate it would be.  Reads no y.
+
+        ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
+        names the owner of each row, if people own several.
+        """
+        rows = check_rows(X)
+        classes = self._classes(None)
+        owners = owner_codes(groups, len(rows), X)
+        return draw_plan(self._facts(rows, classes, at, owners, column_names(X)), self.target)
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
+    ) -> Self:
+        """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once."""
+        rows = self._rows(X, y, at=at, groups=groups)
+        one_column(y, len(rows))
+        classes = self._classes(y)
+        owners = owner_codes(groups, len(rows), X)
+        facts = self._facts(rows, classes, at, owners, column_names(X))
+        plan = draw_plan(facts, self.target)
+        spending = self._spending(plan)
+
+        def publish(step: Plan, first: bool) -> NoisySketch:
+            return release_labels(
+                step.sketch,
+                y,
+                classes,
+                epsilon=facts.epsilon,
+                delta=facts.delta,
+                calibration=facts.calibration,
+                groups=facts.groups,
+                parts=facts.iterations,
+                rehearsal=spending.rehearsal,
+                commit=spending.commit if first else None,
+            )
+
+        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
+        self.classes_ = np.array(classes)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class at X."""
+        return self._labels().predict(self._points(X))
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return the probability of each class at X, (P, K), in the order of ``classes_``.
+
+        Integrated over the uncertainty of the log-odds, the DP noise included.
+        """
+        return self._labels().predict_proba(self._points(X))
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return the log-odds of the probability at X: (P,), of the second class; else (P, K)."""
+        return self._labels().decision_function(self._points(X))
+
+    def public_classes(self) -> tuple[Any, ...]:
+        """Return the classes that were named, in order."""
+        return self._classes(None)
+
+    def selection_bounds(self) -> tuple[float, float]:
+        if len(self.public_classes()) != 2:
+            raise ValueError("a private search is for two classes")
+        return -1.0, 1.0
+
+    def _first_decoder(self, plan: Plan) -> Decoder:
+        b = plan.blueprint
+        base = b.decoder(plan.sketch.rounded)
+        return Newton(base, Bernoulli(), 0.0, 1.0).step(np.full(len(b.model.X), b.prior_mean[0]))
+
+    def _labels(self) -> LabelRelease:
+        release = self._fitted()
+        assert isinstance(release, LabelRelease)
+        return release
+
+    def _classes(self, y: Any) -> tuple[Any, ...]:
+        """Return the public classes, in order; from y only if they were declared public."""
+        if self.classes is None:
+            raise ValueError(
+                "classes is missing: name every label that is possible, for instance "
+                'classes=["no", "yes"]. They must not be taken from the data, since a rare label '
+                'would give a person away; classes="public" states that the labels in y are public.'
+            )
+        if isinstance(self.classes, str):
+            if self.classes != "public":
+                raise ValueError(
+                    f'classes must be a list of labels or "public", got {self.classes!r}'
+                )
+            if y is None:
+                raise ValueError(
+                    'classes="public" takes the classes from y, but a plan does not read y; name '
+                    "the classes to plan"
+                )
+            found = found_classes(y)
+            if len(found) < 2:
+                raise ValueError(
+                    "y has one class only, so there is nothing to tell apart; name all classes "
+                    "that are possible in classes"
+                )
+        else:
+            given = self.classes if isinstance(self.classes, Iterable) else ()
+            found = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
+        kinds = {_kind(label) for label in found}
+        if len(kinds) != 1 or None in kinds or len(set(found)) < max(len(found), 2):
+            raise ValueError(
+                "classes must name two or more different labels of one kind (texts, numbers or "
+                f"true and false), got {self.classes!r}"
+            )
+        return tuple(sorted(found))
+
+    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        return self._facts(X, self._classes(None), X[:1], None, None).draw_outputs(count, rng)
+
+    def _facts(
+        self,
+        X: Array,
+        classes: tuple[Any, ...],
+        at: ArrayLike | None,
+        owners: NDArray[np.int64] | None,
+        names: tuple[str, ...] | None,
+    ) -> Blueprint:
+        columns = 1 if len(classes) == 2 else len(classes)
+        mean = self._prior_mean(columns, len(classes))
+        model = self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0)
+        facts = self._blueprint(
+            model,
+            at,
+            owners,
+            names,
+            lo=np.zeros(columns),
+            hi=np.ones(columns),
+            unit=np.ones(columns),
+            prior_mean=mean,
+            likelihood=Bernoulli(),
+            classes=classes,
+            iterations=as_steps(self.iterations),
+        )
+        return facts.at_prior_mean()
+
+    def _prior_mean(self, columns: int, classes: int) -> Array:
+        given = -np.log(classes - 1.0) if self.prior_mean is None else self.prior_mean
+        try:
+            mean = np.broadcast_to(np.asarray(given, dtype=np.float64), (columns,)).copy()
+        except (TypeError, ValueError):
+            mean = np.array([np.nan])
+        if not np.all(np.abs(mean) <= 30.0):
+            raise ValueError(
+                f"prior_mean must be log-odds between -30 and 30, one number or one for each of "
+                f"{columns} column(s), got {self.prior_mean!r}"
+            )
+        return mean
+
+
+def _kind(label: Any) -> type | None:
+    """Return what kind of label this is; labels of one kind can be put in order."""
+    if isinstance(label, str | bool):
+        return type(label)
+    return float if isinstance(label, int | float) and math.isfinite(label) else None

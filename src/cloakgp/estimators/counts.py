@@ -1,0 +1,198 @@
+"""``PrivateGPCountRegressor``: rates from private counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+
+from cloakgp.estimators.base import Array, PrivateGP, default_kernel
+from cloakgp.estimators.steps import as_steps, draw_plan, release_steps
+from cloakgp.gp.likelihoods import Poisson
+from cloakgp.gp.rows import check_rows
+from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs.checks import as_float, one_column, owner_codes, target_names
+from cloakgp.inputs.frames import column_names
+from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.privacy import NoisySketch, release_counts
+from cloakgp.release.outcomes import LARGEST, CountRelease, check_exposure
+
+#: Standard deviation of the log rate before anything is known, if no kernel is given.
+PRIOR_STD = 1.0
+
+
+class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
+    """Poisson rates with differentially private training counts.
+
+    Inputs X and exposures are public, counts y are private: y ~ Poisson(exposure · e^f).  ``fit``
+    spends (ε, δ) once; predicting never spends.
+
+    Parameters
+    ----------
+    kernel : scikit-learn kernel, default a constant times RBF
+        Prior covariance of the log rate f.  Used as it is.
+    cap : number
+        The largest count that is told apart, a public fact.  Required: a cap taken from the data
+        would leak.  Counts above it count as the cap, which the model allows for; a cap that many
+        exceed loses what they would tell, and one that nobody comes near costs noise.
+    epsilon, delta : float
+        The guarantee.  ``epsilon=inf`` adds no noise and is not private.
+    prior_mean : float, default the logarithm of a quarter of the cap for the mean exposure
+        Mean of the log rate before anything is known.
+    iterations, target
+        As in ``PrivateGPClassifier``.
+    inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
+        As in ``PrivateGPRegressor``.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        cap: float | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        prior_mean: float | None = None,
+        iterations: int = 1,
+        inducing: Any = None,
+        approximation: Approximation = "dtc",
+        design: str = "bayes",
+        target: Literal["auto", "points", "latents"] = "auto",
+        decode: str = "bayes",
+        calibration: str = "analytic",
+        rank: int | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.cap = cap
+        self.epsilon = epsilon
+        self.delta = delta
+        self.prior_mean = prior_mean
+        self.iterations = iterations
+        self.inducing = inducing
+        self.approximation = approximation
+        self.design = design
+        self.target = target
+        self.decode = decode
+        self.calibration = calibration
+        self.rank = rank
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        exposure: ArrayLike | None = None,
+    ) -> Plan:
+        """Work out what a fit would publish and how accurate it would be.  Reads no y.
+
+        ``exposure`` is public: how long or how large each row was watched, by default 1.
+        """
+        rows = check_rows(X)
+        owners = owner_codes(groups, len(rows), X)
+        facts = self._facts(rows, exposure, at, owners, column_names(X))
+        return draw_plan(facts, self.target)
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once."""
+        rows = self._rows(X, y, at=at, groups=groups, exposure=exposure)
+        one_column(y, len(rows))
+        owners = owner_codes(groups, len(rows), X)
+        facts = self._facts(rows, exposure, at, owners, column_names(X))
+        plan = draw_plan(facts, self.target)
+        spending = self._spending(plan)
+
+        def publish(step: Plan, first: bool) -> NoisySketch:
+            return release_counts(
+                step.sketch,
+                y,
+                float(facts.hi[0]),
+                epsilon=facts.epsilon,
+                delta=facts.delta,
+                calibration=facts.calibration,
+                groups=facts.groups,
+                parts=facts.iterations,
+                rehearsal=spending.rehearsal,
+                commit=spending.commit if first else None,
+            )
+
+        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
+        return self
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, exposure: ArrayLike = 1.0
+    ) -> Array | tuple[Array, Array]:
+        """Return the expected count at X for an exposure; for exposure 1 that is the rate."""
+        return self._counts().predict(self._points(X), return_std, exposure=exposure)
+
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.95, exposure: ArrayLike = 1.0
+    ) -> tuple[Array, Array]:
+        """Return the interval that holds the rate at X with probability ``coverage``."""
+        return self._counts().predict_interval(self._points(X), coverage, exposure=exposure)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+    def _counts(self) -> CountRelease:
+        release = self._fitted()
+        assert isinstance(release, CountRelease)
+        return release
+
+    def _facts(
+        self,
+        X: Array,
+        exposure: ArrayLike | None,
+        at: ArrayLike | None,
+        owners: NDArray[np.int64] | None,
+        names: tuple[str, ...] | None,
+    ) -> Blueprint:
+        cap = self._cap()
+        watched = check_exposure(1.0 if exposure is None else exposure, len(X))
+        mean = math.log(0.25 * cap / float(watched.mean()))
+        if self.prior_mean is not None:
+            mean = as_float("prior_mean", self.prior_mean)
+            if not abs(mean) <= 30.0:
+                raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
+        facts = self._blueprint(
+            self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0),
+            at,
+            owners,
+            names,
+            lo=np.zeros(1),
+            hi=np.array([cap]),
+            unit=np.ones(1),
+            prior_mean=np.array([mean]),
+            likelihood=Poisson(watched, int(cap)),
+            iterations=as_steps(self.iterations),
+        )
+        return facts.at_prior_mean()
+
+    def _cap(self) -> float:
+        if self.cap is None:
+            raise ValueError(
+                "cap is missing: give the largest count that is to be told apart, for instance "
+                "cap=20. It must not be taken from the data; say what is possible. Counts above it "
+                "count as the cap."
+            )
+        cap = as_float("cap", self.cap)
+        if not (1.0 <= cap <= LARGEST and cap == int(cap)):
+            raise ValueError(f"cap must be a whole number from 1 to {LARGEST:g}, got {self.cap!r}")
+        return cap

@@ -1,0 +1,289 @@
+"""``PrivateGPRegressor``: Gaussian process regression whose training outputs are private."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+
+from cloakgp.estimators.base import FURTHEST, Array, PrivateGP, default_kernel
+from cloakgp.gp.rows import check_rows
+from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs.checks import as_float, owner_codes, shape_of, target_names
+from cloakgp.inputs.frames import column_names
+from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.privacy import release as release_sketch
+from cloakgp.release.release import Release
+
+#: Squares of numbers beyond this overflow.
+LARGEST_BOUND = 1e100
+
+
+class PrivateGPRegressor(RegressorMixin, PrivateGP):
+    """Gaussian process regression with differentially private training outputs.
+
+    Inputs X are public, outputs y are private.  ``fit`` spends (ε, δ) once, by publishing a noisy
+    sketch of y; ``predict`` never spends.  ``plan`` tells what a fit would cost before it is done.
+
+    Parameters
+    ----------
+    kernel : scikit-learn kernel, default a constant times RBF
+        Prior covariance of f, in the units of y.  Used as it is: hyperparameters are not fitted to
+        y.  The default takes its lengthscales from X and its variance from ``bounds``.
+    bounds : (lo, hi), or a list of such pairs
+        Public bounds of y: two numbers for all output columns, or a list with a pair for each,
+        such as ``[(0, 350), (400, 500)]``.  Required: bounds taken from the data would leak.
+        Outputs outside are clipped.
+    epsilon, delta : float
+        The guarantee.  ``epsilon=inf`` adds no noise and is not private.
+    noise_variance : float, default (0.1 (hi − lo))²
+        Variance of outputs around f.
+    prior_mean : float or one for each output, default the middle of the bounds
+        Mean of f before anything is known.
+    inducing : int or array, default None
+        Number of inducing inputs (placed by k-means of X) or the inputs themselves; None is exact.
+    approximation : {"fitc", "dtc"}
+        The sparse model, if ``inducing`` is given.
+    design : {"bayes", "total", "worst", "volume"}
+        Which sketch is published.
+    decode : {"bayes", "direct"}
+        How predictions are made from it.
+    calibration : {"analytic", "hall"}
+        How σ follows from (ε, δ).
+    rank : int, default None
+        Publish at most this many values for each output.
+    ledger, dataset
+        A budget ledger (``Ledger`` or its file) and the name of the data set in it.  The spend is
+        recorded there before noise is drawn, and a fit past the cap is refused.
+    random_state : int, default None
+        Anything but None makes the noise repeatable and therefore **not private**.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        noise_variance: float | None = None,
+        prior_mean: Any = None,
+        inducing: Any = None,
+        approximation: Approximation = "fitc",
+        design: str = "bayes",
+        decode: str = "bayes",
+        calibration: str = "analytic",
+        rank: int | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bounds = bounds
+        self.epsilon = epsilon
+        self.delta = delta
+        self.noise_variance = noise_variance
+        self.prior_mean = prior_mean
+        self.inducing = inducing
+        self.approximation = approximation
+        self.design = design
+        self.decode = decode
+        self.calibration = calibration
+        self.rank = rank
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    def plan(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Plan:
+        """Work out what a fit would publish and how accurate it would be.  Reads no y.
+
+        ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
+        names the owner of each row, if people own several.
+        """
+        rows = check_rows(X)
+        lo, hi = self._bounds(outputs=None)
+        owners = owner_codes(groups, len(rows), X)
+        return Plan.draw(self._facts(rows, lo, hi, at, owners, column_names(X)))
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
+    ) -> Self:
+        """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once."""
+        rows = self._rows(X, y, at=at, groups=groups)
+        shape = shape_of(y, len(rows))
+        lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
+        owners = owner_codes(groups, len(rows), X)
+        plan = Plan.draw(self._facts(rows, lo, hi, at, owners, column_names(X)))
+        spending = self._spending(plan)
+        noisy = release_sketch(
+            plan.sketch,
+            y,
+            (plan.blueprint.lo, plan.blueprint.hi),
+            epsilon=plan.epsilon,
+            delta=plan.delta,
+            calibration=plan.blueprint.calibration,
+            groups=plan.blueprint.groups,
+            rehearsal=spending.rehearsal,
+            commit=spending.commit,
+        )
+        self.release_ = Release(
+            blueprint=plan.blueprint,
+            sketch=plan.sketch,
+            noisy=noisy,
+            gap=plan.design.gap,
+            status=plan.design.status,
+            target_names=target_names(y),
+            release_id=self._release_id,
+        )
+        return self
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Predict f at X, as often as wanted: nothing is spent.
+
+        ``return_std`` and ``return_cov`` add the uncertainty of f, the DP noise included.
+        """
+        return self._fitted().predict(self._points(X), return_std, return_cov)
+
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> Array:
+        """Draw functions from the posterior at X."""
+        return self._fitted().sample_y(self._points(X), n_samples, random_state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def selection_bounds(self) -> tuple[float, float]:
+        lo, hi = self._bounds(outputs=None)
+        if len(lo) != 1:
+            raise ValueError(f"a private search is for one output column, not for {len(lo)}")
+        return float(lo[0]), float(hi[0])
+
+    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        facts = self._facts(X, *self._bounds(outputs=None), X[:1], None, None)
+        return facts.draw_outputs(count, rng)
+
+    def _bounds(self, outputs: int | None) -> tuple[Array, Array]:
+        """Return public bounds as one pair for each output column."""
+        bounds = self.bounds
+        if bounds is None:
+            raise ValueError(
+                "bounds is missing: give public bounds of y, for instance bounds=(0, 200). They "
+                "must not be taken from the data; say what is possible, not what occurred."
+            )
+        pairs = read_bounds(bounds)
+        columns = len(pairs) if outputs is None else outputs
+        if len(pairs) not in (1, columns):
+            raise ValueError(
+                f"bounds {bounds!r} do not fit {columns} output column(s); give (lo, hi) for all, "
+                "or a list with a pair for each"
+            )
+        lo, hi = (np.broadcast_to([pair[side] for pair in pairs], (columns,)) for side in (0, 1))
+        if not (np.all(np.isfinite(lo)) and np.all(np.isfinite(hi)) and np.all(lo < hi)):
+            raise ValueError(f"bounds must be finite with lo < hi, got {bounds!r}")
+        if max(np.abs(lo).max(), np.abs(hi).max()) > LARGEST_BOUND:
+            raise ValueError(f"bounds beyond {LARGEST_BOUND:g} are too far out: {bounds!r}")
+        if np.min(hi - lo) < 1.0 / LARGEST_BOUND:
+            raise ValueError(f"bounds are too close together to compute with: {bounds!r}")
+        return lo.copy(), hi.copy()
+
+    def _facts(
+        self,
+        X: Array,
+        lo: Array,
+        hi: Array,
+        at: ArrayLike | None,
+        owners: NDArray[np.int64] | None,
+        names: tuple[str, ...] | None,
+    ) -> Blueprint:
+        """Gather the public facts; every default comes from X and the bounds alone."""
+        width = float(np.max(hi - lo))
+        noise = (0.1 * width) ** 2
+        if self.noise_variance is not None:
+            noise = as_float("noise_variance", self.noise_variance)
+            if not (noise >= 0 and math.isfinite(noise)):
+                raise ValueError(f"noise_variance must be a number >= 0, got {noise!r}")
+            if math.sqrt(noise) > FURTHEST * width:
+                raise ValueError(
+                    f"noise_variance={noise:g} is a standard deviation of {math.sqrt(noise):.3g}, "
+                    f"more than {FURTHEST:g} times the width of the bounds ({width:g})"
+                )
+        # The default model knows the bounds alone, so each output gets it in units of its own.
+        by_default = self.kernel is None and self.noise_variance is None
+        return self._blueprint(
+            self._model(X, default_kernel(X, 0.4 * width), noise, width),
+            at,
+            owners,
+            names,
+            unit=(hi - lo) / width if by_default else np.ones_like(lo),
+            lo=lo,
+            hi=hi,
+            prior_mean=self._prior_mean(lo, hi),
+        )
+
+    def _prior_mean(self, lo: Array, hi: Array) -> Array:
+        if self.prior_mean is None:
+            return 0.5 * (lo + hi)
+        try:
+            mean = np.broadcast_to(np.asarray(self.prior_mean, dtype=np.float64), lo.shape).copy()
+        except (TypeError, ValueError):
+            mean = np.array([np.nan])
+        if not np.all(np.isfinite(mean)):
+            raise ValueError(
+                f"prior_mean must be a finite number, or one for each of the {len(lo)} output(s), "
+                f"got {self.prior_mean!r}"
+            )
+        if np.any(np.abs(mean - 0.5 * (lo + hi)) > FURTHEST * (hi - lo)):
+            raise ValueError(
+                f"prior_mean={self.prior_mean!r} lies further from the bounds than {FURTHEST:g} "
+                "times their width"
+            )
+        return mean
+
+
+def read_bounds(bounds: Any) -> list[tuple[float, float]]:
+    """Return bounds as pairs: one for all output columns, or one for each.
+
+    Two sequences outside of a list may be meant as (all lo, all hi), so they are refused.
+    """
+    items = _items(bounds)
+    if len(items) == 2 and all(_is_number(item) for item in items):
+        return [(float(items[0]), float(items[1]))]
+    rows = [_items(item) for item in items]
+    if rows and all(_is_number(value) for row in rows for value in row):
+        if isinstance(bounds, list) and all(len(row) == 2 for row in rows):
+            return [(float(row[0]), float(row[1])) for row in rows]
+        if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 0:
+            raise ValueError(_both_readings(bounds, rows))
+    raise ValueError(
+        "bounds must be two numbers (lo, hi), or a list with such a pair for each output column, "
+        f"for instance bounds=[(0, 350), (400, 500)], got {bounds!r}"
+    )
+
+
+def _both_readings(bounds: Any, rows: list[list[Any]]) -> str:
+    """Spell out what two sequences may have meant."""
+    by_side = f"bounds={[(lo, hi) for lo, hi in zip(*rows, strict=True)]}"
+    told = f"bounds={bounds!r} does not say which numbers belong together. Write a list with a pair"
+    if len(rows[0]) != 2:
+        return f"{told} (lo, hi) for each output column: {by_side}"
+    by_column = f"bounds={[tuple(row) for row in rows]}"
+    return f"{told} (lo, hi) for each output column: {by_column}, or {by_side}"
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.ndim else []
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

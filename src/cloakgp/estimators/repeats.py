@@ -1,0 +1,141 @@
+"""Who was released before, in this process and without a ledger: fits that spend again in silence.
+
+A ledger keeps account.  Without one, nothing stops a loop, ``cross_val_score`` or ``GridSearchCV``
+from spending on the same people again and again, so the second time is worth a warning.  Rows of X,
+which is public, are recognised by their hashes.  Nothing here sees y.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakgp.errors import RepeatedSpendWarning
+from cloakgp.privacy import Spend, total_guarantee
+
+Array = NDArray[np.float64]
+Hashes = NDArray[np.uint64]
+
+#: Of more rows than this, those with the smallest hashes stand for all.
+MOST_ROWS = 1024
+#: So many data sets are remembered, and so many overlapping parts of each.
+MOST_DATASETS, MOST_PARTS = 64, 16
+#: Rows belong to a data set if at least this share of them is in one part of it.
+SAME = 0.5
+
+_KEY = np.frombuffer(secrets.token_bytes(8), dtype=np.uint64)[0]
+_lock = threading.Lock()
+
+
+@dataclass
+class _Dataset:
+    """Rows that were released together or in overlapping parts, and what that has spent."""
+
+    parts: list[Hashes] = field(default_factory=list)
+    spends: list[Spend] = field(default_factory=list)
+    fits: int = 0
+    warned: bool = False
+
+    def holds(self, rows: Hashes) -> bool:
+        return any(_seen(rows, part) >= SAME for part in self.parts)
+
+
+_known: deque[_Dataset] = deque(maxlen=MOST_DATASETS)
+_counted_already: ContextVar[bool] = ContextVar("counted_already", default=False)
+
+
+def warn_if_repeated(X: Array, spends: list[Spend], delta: float) -> None:
+    """Warn if most rows of X were released before; once for each data set."""
+    if _counted_already.get():
+        return
+    with _lock:
+        before = _find(row_hashes(X))
+        if before is None or before.warned:
+            return
+        before.warned = True
+        total = total_guarantee([*before.spends, *spends], delta)
+    warnings.warn(
+        f"this is fit number {before.fits + 1} on these inputs, or most of them, without a ledger. "
+        f"If the people are the same, budgets add up: together epsilon = {total:.3g} at delta = "
+        f"{delta:g}. cross_val_score, GridSearchCV and every further fit spend again; "
+        "PrivateGridSearch counts its choice, and a Ledger keeps account",
+        RepeatedSpendWarning,
+        stacklevel=4,
+    )
+
+
+def note_spend(X: Array, spends: list[Spend]) -> None:
+    """Remember that the outputs of these rows were released."""
+    if _counted_already.get():
+        return
+    rows = row_hashes(X)
+    with _lock:
+        dataset = _find(rows)
+        if dataset is None:
+            dataset = _Dataset()
+            _known.append(dataset)
+        dataset.fits += 1
+        if not dataset.warned:  # the total is said once
+            dataset.spends.extend(spends)
+        if not any(np.array_equal(rows, part) for part in dataset.parts):
+            dataset.parts = [*dataset.parts, rows][-MOST_PARTS:]
+
+
+@contextmanager
+def counted_already() -> Iterator[None]:
+    """Neither warn nor count inside: the spend was counted with another."""
+    token = _counted_already.set(True)
+    try:
+        yield
+    finally:
+        _counted_already.reset(token)
+
+
+def forget() -> None:
+    """Forget all data sets, as a new process does."""
+    with _lock:
+        _known.clear()
+
+
+def row_hashes(X: Array) -> Hashes:
+    """Return hashes of the rows in order, of equal rows with how often they came before."""
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # −0 becomes 0
+    hashes = np.full(len(bits), _KEY)
+    for column in bits.T:
+        hashes = _mixed(hashes ^ column)
+    hashes = np.sort(hashes)
+    first = np.r_[True, hashes[1:] != hashes[:-1]]
+    starts = np.flatnonzero(first)
+    again = np.arange(len(hashes)) - starts[np.cumsum(first) - 1]
+    return np.sort(_mixed(hashes ^ _mixed(again.astype(np.uint64))))[:MOST_ROWS]
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """The finaliser of splitmix64: every bit of x moves about half of the bits."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _find(rows: Hashes) -> _Dataset | None:
+    return next((dataset for dataset in _known if dataset.holds(rows)), None)
+
+
+def _seen(rows: Hashes, part: Hashes) -> float:
+    """Return the share of rows that are in an earlier part, as far as both are kept."""
+    kept = rows[rows <= min(_end(rows), _end(part))]
+    return float(np.isin(kept, part).mean()) if len(kept) else 0.0
+
+
+def _end(rows: Hashes) -> np.uint64:
+    """Return up to which hash all rows are kept."""
+    return rows[-1] if len(rows) == MOST_ROWS else np.uint64(2**64 - 1)

@@ -1,0 +1,76 @@
+"""What a fitted search passes on to the release that it has made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from cloakgp.release.release import Release
+
+
+def _delegated(name: str) -> Any:
+    def check(search: Any) -> bool:
+        # Raises an AttributeError that names the method.
+        getattr(getattr(search, "best_estimator_", search.estimator), name)
+        return True
+
+    return available_if(check)
+
+
+class Delegates:
+    """Predictions and tags of the estimator that was chosen."""
+
+    estimator: Any
+    best_estimator_: Any
+
+    @property
+    def release_(self) -> Release:
+        """The release of the chosen candidate, which states what both cost together."""
+        release: Release = self._best().release_
+        return release
+
+    @property
+    def best_score_(self) -> float:
+        """There is none: a score of private outputs that carries no noise would leak."""
+        raise AttributeError(
+            "a private search tells no scores, since they would leak; score(X, y) of the release "
+            "on other people does not cost anything"
+        )
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The public classes."""
+        classes: NDArray[Any] = self.best_estimator_.classes_
+        return classes
+
+    @_delegated("predict")
+    def predict(self, X: ArrayLike, **options: Any) -> Any:
+        """Predict with the chosen candidate: nothing is spent."""
+        return self._best().predict(X, **options)
+
+    @_delegated("predict_proba")
+    def predict_proba(self, X: ArrayLike) -> Any:
+        """Return probabilities with the chosen candidate."""
+        return self._best().predict_proba(X)
+
+    @_delegated("decision_function")
+    def decision_function(self, X: ArrayLike) -> Any:
+        """Return log-odds with the chosen candidate."""
+        return self._best().decision_function(X)
+
+    def uncertainty(self, X: ArrayLike) -> Any:
+        """Split the standard deviation at X into its latent, DP and observation parts."""
+        return self._best().uncertainty(X)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the score of the chosen candidate on other people; not private."""
+        return float(self._best().score(X, y))
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_index_")
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("there is no release to predict from (refit=False)")
+        return self.best_estimator_

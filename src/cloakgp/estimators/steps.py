@@ -1,0 +1,68 @@
+"""Plans and releases of the Laplace family: a budget spent in one or several Newton steps.
+
+A step from public latent values f₀ is a regression on pseudo-outputs, so a plan of one step is a
+plan like any other.  Each further step starts where the release so far ends, which is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from cloakgp.plan.parts import Part
+from cloakgp.plan.plan import MOST_LATENTS, Blueprint, Plan
+from cloakgp.privacy import NoisySketch
+from cloakgp.release.outcomes import LatentRelease
+from cloakgp.release.release import Release
+
+TARGETS = ("auto", "points", "latents")
+#: Latent values further out than this tell nothing more.
+FURTHEST = 30.0
+
+
+def as_steps(iterations: Any) -> Any:
+    """Return whole numbers of any library as Python's own; what is none is refused by the plan."""
+    return int(iterations) if isinstance(iterations, np.integer) else iterations
+
+
+def draw_plan(facts: Blueprint, target: Literal["auto", "points", "latents"]) -> Plan:
+    """Plan the first step; "auto" takes the target with the better forecast at the points."""
+    if target not in TARGETS:
+        raise ValueError(f"target must be one of {TARGETS}, got {target!r}")
+    if target != "auto":
+        return Plan.draw(replace(facts, target=target))
+    plan = Plan.draw(facts)
+    # The design "bayes" is the best for the points already, as its certificate says.
+    if facts.design == "bayes" or facts.noise_std == 0.0 or len(facts.model.X) > MOST_LATENTS:
+        return plan
+    other = Plan.draw(replace(facts, target="latents"))
+    return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
+
+
+def release_steps(
+    plan: Plan,
+    publish: Callable[[Plan, bool], NoisySketch],
+    names: tuple[str, ...] | None,
+    release_id: str,
+) -> LatentRelease:
+    """Publish every step of a plan; ``publish`` spends one part, and is told if it is the first."""
+    facts = plan.blueprint
+    release = Release.of(
+        blueprint=facts,
+        sketch=plan.sketch,
+        noisy=publish(plan, True),
+        gap=plan.gap,
+        status=plan.design.status,
+        target_names=names,
+        release_id=release_id,
+    )
+    assert isinstance(release, LatentRelease)
+    for _ in range(1, facts.iterations):
+        f = np.column_stack([release.latent_at_people(c) for c in range(release.outputs)])
+        step = Plan.draw(facts.restarted(np.clip(f, -FURTHEST, FURTHEST)))
+        part = Part(step.sketch, publish(step, False))
+        release = replace(release, later=(*release.later, part))
+    return release

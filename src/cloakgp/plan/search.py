@@ -1,0 +1,206 @@
+"""What a private search would do, and how well it can be expected to choose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel
+
+from cloakgp.gp.kernels.grammar import kernel_string
+from cloakgp.plan.parts import Chosen
+from cloakgp.privacy import Fold, Spend
+from cloakgp.privacy.selection import FAILURE, Mechanism
+from cloakgp.privacy.utility import Loss
+
+Array = NDArray[np.float64]
+Params = dict[str, Any]
+
+#: Gaps between losses for which a plan says how likely the better candidate is chosen.
+GAPS = (0.01, 0.02, 0.05, 0.1)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Mean errors to be expected if one of the candidates is true, in the units of the loss."""
+
+    search: float  # of a release with the candidate that is chosen
+    alone: float  # of a release with the estimator as it is and the whole budget
+    whole_epsilon: float  # the whole budget, at the δ of the release
+
+    @property
+    def search_pays(self) -> bool:
+        """Whether the search is expected to err less than the estimator as it is."""
+        return self.search < self.alone
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What a search would do and how well it can be expected to choose.  Nothing is spent yet."""
+
+    candidates: tuple[Params, ...]
+    folds: tuple[tuple[Fold, ...], ...]
+    sensitivities: Array  # of the summed loss, by candidate
+    noise: Array  # standard deviation of the noise of a release, typical, by candidate
+    kept: NDArray[np.bool_]
+    X: Array
+    bounds: tuple[float, float]
+    loss: Loss
+    mechanism: Mechanism
+    selection_epsilon: float  # 0: there is nothing to choose
+    release_epsilon: float
+    delta: float
+    spends: tuple[Spend, ...]  # what is spent, in order
+    total_epsilon: float
+    refit: bool  # whether a release follows and is counted
+    at: Array | None  # the points that matter, if they were named
+    groups: NDArray[np.int64] | None  # owners of the rows, as numbers
+    asked: dict[str, Any]  # the settings that it was made for
+    forecast: Forecast | None = None  # None: nothing to choose, or nothing to compare with
+
+    @property
+    def chosen(self) -> Chosen | None:
+        """What a release will say about the choice; None if one candidate is left."""
+        if self.selection_epsilon == 0.0:
+            return None
+        return Chosen(
+            epsilon=self.selection_epsilon,
+            mechanism=self.mechanism,
+            loss=self.loss,
+            candidates=int(self.kept.sum()),
+            total_epsilon=self.total_epsilon,
+        )
+
+    @property
+    def width(self) -> float:
+        """The range of a prediction, and the largest error of one."""
+        return self.bounds[1] - self.bounds[0]
+
+    def chance(self, gap: float) -> float:
+        """Return how likely the best candidate is chosen if all others are worse by ``gap``.
+
+        ``gap`` is a difference of mean losses, in the units of the loss.  Others that are worse by
+        more only make it likelier.  The generalised mechanism prefers candidates of small
+        sensitivity: there it is the chance of the candidate it likes least, and what is worse by
+        more makes it likelier for certain only if all sensitivities are equal.
+        """
+        if not gap >= 0.0:
+            raise ValueError(f"gap must be a number >= 0, got {gap!r}")
+        sensitivities = self.sensitivities[self.kept]
+        n, total = len(sensitivities), gap * self.tested
+        if n == 1:
+            return 1.0
+        if self.mechanism == "generalised":
+            return _least_chance(sensitivities, total, self.selection_epsilon)
+        p = math.exp(-self.selection_epsilon * total / (2.0 * float(sensitivities.max())))
+        if self.mechanism == "exponential":
+            return 1.0 / (1.0 + (n - 1) * p)
+        if p in (0.0, 1.0):
+            return 1.0 if p == 0.0 else 1.0 / n
+        # The others come before it in a random number of places, and each is taken with p.
+        return -math.expm1(n * math.log1p(-p)) / (n * p)
+
+    @property
+    def tested(self) -> int:
+        """How many rows are tested, in all folds together."""
+        return sum(len(np.asarray(fold.test)) for fold in self.folds[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the public facts of every candidate as a table."""
+        frame = pd.DataFrame([{k: _shown(v) for k, v in c.items()} for c in self.candidates])
+        frame["sensitivity"], frame["release_noise_std"] = self.sensitivities, self.noise
+        frame["kept"] = self.kept
+        return frame
+
+    def chances(self, gaps: Sequence[float] | None = None) -> pd.DataFrame:
+        """Return the chance of choosing the best candidate, by how much better it is."""
+        top = self.width if self.loss == "absolute" else self.width**2
+        given = [share * top for share in GAPS] if gaps is None else list(gaps)
+        return pd.DataFrame(
+            {"better_by": given, "chance_of_best": [self.chance(gap) for gap in given]}
+        )
+
+    def summary(self) -> str:
+        """Say what the search would spend and how well it can be expected to choose."""
+        n = int(self.kept.sum())
+        dropped = len(self.kept) - n
+        left_out = f" ({dropped} too sensitive ones left out)" if dropped else ""
+        if self.chosen is None:
+            return (
+                f"One candidate{left_out}: there is nothing to choose, so nothing is spent on a "
+                f"choice.\n{self._cost()}"
+            )
+        lines = [
+            f"Private choice of one of {n} candidates{left_out} at epsilon="
+            f"{self.selection_epsilon:g} ({self.mechanism}, {self.loss} error), by the outputs of "
+            f"{self.tested} rows.",
+            self._cost(),
+            "Chance of choosing the best candidate, if its mean error is better than all others' "
+            "by at least:",
+        ]
+        for gap, chance in self.chances().itertuples(index=False):
+            lines.append(f"  {gap:.3g}: {100.0 * chance:.0f} %")
+        lines.append(f"By blind chance it would be {100.0 / n:.0f} %.")
+        if self.forecast is not None:
+            lines.append(self._advice(self.forecast))
+        return "\n".join(lines)
+
+    def _advice(self, expected: Forecast) -> str:
+        """Say whether the search is likely to be worth its budget."""
+        compared = (
+            f"expected {self.loss} error {expected.search:.3g}, against {expected.alone:.3g} for "
+            f"the estimator as it is with the whole budget (epsilon={expected.whole_epsilon:.4g}), "
+            "if one of the candidates is right"
+        )
+        if expected.search_pays:
+            return f"The search is likely to pay: {compared}."
+        return (
+            f"The search is NOT likely to pay: {compared}. Leave it out and release with the whole "
+            "budget, or give it fewer candidates or more budget."
+        )
+
+    def _cost(self) -> str:
+        release = f"(epsilon={self.release_epsilon:g}, delta={self.delta:g})"
+        if self.chosen is None:
+            return (
+                f"The release at {release} is all that is spent."
+                if self.refit
+                else "No release follows, so nothing is spent at all."
+            )
+        if not self.refit:
+            return f"The noise is that of a release at {release}, which is not included here."
+        return (
+            f"With the release at {release} both together are (epsilon={self.total_epsilon:.4g}, "
+            f"delta={self.delta:g})-private."
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def _least_chance(sensitivities: Array, gap: float, epsilon: float) -> float:
+    """Return the chance of the best candidate, whichever it is, under the generalised mechanism."""
+    n = len(sensitivities)
+    pairs = sensitivities[:, None] + sensitivities
+    shift = 2.0 * math.log(n / FAILURE) / epsilon * sensitivities
+    least = 1.0
+    for best in range(n):
+        level = shift + np.where(np.arange(n) == best, 0.0, gap)
+        score = np.max((level[:, None] - level) / pairs, axis=1)
+        weight = np.exp(0.5 * epsilon * (score[best] - score))
+        least = min(least, float(1.0 / weight.sum()))
+    return least
+
+
+def _shown(value: Any) -> Any:
+    """Return a setting as a cell of a table; kernels in all their digits, where they can be."""
+    if isinstance(value, Kernel):
+        with suppress(ValueError):
+            return kernel_string(value)
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,197 @@
+"""What all pictures share: colours, panels, maps, marks of the inputs, and the line below.
+
+Figures are made without pyplot, so nothing global changes and no screen is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from cloakgp.gp.sparse import SparseModel
+from cloakgp.release.statement import people_in
+
+if TYPE_CHECKING:
+    from cloakgp.plan.plan import Blueprint
+
+Array = NDArray[np.float64]
+Axes = Any  # matplotlib has no type hints that mypy is shown
+
+# Okabe and Ito's colours, told apart with any colour vision.
+INK, BLUE, SKY, ORANGE, VERMILION = "#222222", "#0072B2", "#56B4E9", "#E69F00", "#D55E00"
+GREY = "#6E6E6E"
+# The same blue and orange on white, opaque, so that bands look as they do in the legend.
+PALE_BLUE, PALE_ORANGE = "#C9E4F5", "#F7D896"
+#: Two-sided 95 % of a Gaussian.
+NORMAL_95 = 1.959964
+#: Places along a curve, and along each side of a map.
+CURVE, MAP = 300, 70
+#: Inputs drawn as ticks or dots, at most; more only make a smear.
+MOST_INPUTS = 3000
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A grid over two inputs, and its points as rows."""
+
+    x: Array
+    y: Array
+    points: Array
+
+
+def _range(b: Blueprint, column: int) -> tuple[float, float]:
+    """Return where inputs and workload lie, never a single place."""
+    values = np.concatenate([b.model.X[:, column], b.points[:, column]])
+    lo, hi = float(values.min()), float(values.max())
+    return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
+
+
+def line_of_points(b: Blueprint) -> Array:
+    """Return places along the one input, a little beyond the people."""
+    return np.linspace(*_range(b, 0), CURVE)
+
+
+def plane_of_points(b: Blueprint) -> Plane:
+    """Return the grid over both inputs; more than two cannot be drawn."""
+    columns = b.model.X.shape[1]
+    if columns > 2:
+        raise ValueError(
+            f"a picture shows one or two inputs, this has {columns}; use to_frame for a table"
+        )
+    x, y = (np.linspace(*_range(b, column), MAP) for column in (0, 1))
+    return Plane(x, y, np.column_stack([np.tile(x, MAP), np.repeat(y, MAP)]))
+
+
+def axis_label(name: str, longest: int = 60) -> str:
+    """Return a name that matplotlib draws as it is: no formulas, nothing unprintable."""
+    text = "".join(c if c.isprintable() else "?" for c in name)
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return text.replace("\\", "\\\\" if "$" in text else "\\").replace("$", r"\$")
+
+
+def rows_of_panels(ax: Axes, outputs: int, panels: int) -> tuple[Figure, list[list[Axes]]]:
+    """Return a figure with a row of panels for each output, or the one panel that was given."""
+    if ax is not None:
+        if outputs * panels > 1:
+            raise ValueError("ax takes one input and one output only; leave it out for more panels")
+        return ax.figure, [[ax]]
+    width, height = (7.2, 4.4) if panels == 1 else (10.4, 4.4)
+    figure = Figure(figsize=(width, 0.3 + height * outputs), layout="constrained")
+    grid = figure.subplots(outputs, panels, squeeze=False)
+    return figure, [list(row) for row in grid]
+
+
+def draw_inputs(ax: Axes, b: Blueprint) -> None:
+    """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
+    x = np.unique(b.model.X[:, 0])
+    x = x[:: -(-len(x) // MOST_INPUTS)]
+    foot = ax.get_xaxis_transform()
+    ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}
+    ax.plot(x, np.full(len(x), 0.02), transform=foot, label="public inputs", **ticks)
+    if isinstance(b.model, SparseModel):
+        z = b.model.inducing[:, 0]
+        marks = {"marker": "v", "ms": 5, "ls": "", "mec": INK, "mfc": "white", "clip_on": False}
+        ax.plot(z, np.full(len(z), 0.05), transform=foot, label="inducing inputs", **marks)
+    lo, hi = _range(b, 0)
+    ax.set_xlim(lo - 0.01 * (hi - lo), hi + 0.01 * (hi - lo))
+
+
+def draw_map(
+    ax: Axes,
+    plane: Plane,
+    values: Array,
+    b: Blueprint,
+    colours: str,
+    title: str,
+    top: float | None = None,
+) -> None:
+    """Draw values over the plane with the inputs on top; ``top`` fixes the scale from 0."""
+    grid = values.reshape(MAP, MAP)
+    bottom = None if top is None else 0.0
+    shown = ax.pcolormesh(
+        plane.x, plane.y, grid, cmap=colours, vmin=bottom, vmax=top, shading="gouraud"
+    )
+    shown.set_rasterized(True)
+    ax.figure.colorbar(shown, ax=ax, shrink=0.92, pad=0.02)
+    if np.ptp(grid) > 0.0:
+        lines = ax.contour(plane.x, plane.y, grid, levels=6, colors="white", linewidths=0.6)
+        ax.clabel(lines, fontsize=7, fmt="%.4g")
+    X = b.model.X[:: -(-len(b.model.X) // MOST_INPUTS)]
+    dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
+    ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
+    if isinstance(b.model, SparseModel):
+        z = b.model.inducing
+        ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)
+        ax.plot(z[:, 0], z[:, 1], "x", color=VERMILION, ms=6, mew=1.4, label="inducing inputs")
+    ax.set_title(axis_label(title), fontsize=10, loc="left")
+
+
+def label_plane(panels: list[Axes], inputs: list[str]) -> None:
+    """Name both inputs on every panel of a map."""
+    for ax in panels:
+        ax.set(xlabel=axis_label(inputs[0]))
+    panels[0].set(ylabel=axis_label(inputs[1]))
+
+
+def guarantee(b: Blueprint, private: bool, epsilon: float, planned: bool = False) -> str:
+    """Return the line below a picture: people, budget, and whether it is private."""
+    people = people_in(b)
+    if not private:
+        return "NOT PRIVATE: no guarantee holds for this picture."
+    return (
+        f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of {people} "
+        f"{'person' if people == 1 else 'people'} (epsilon = {epsilon:.4g}, delta = {b.delta:g}); "
+        "inputs are public."
+    )
+
+
+def finish(
+    figure: Figure,
+    rows: list[list[Axes]],
+    footnote: str,
+    private: bool,
+    embedded: bool = False,
+) -> Figure:
+    """Add the legend, the guarantee and, where there is none, a warning across every panel."""
+    for ax in (ax for row in rows for ax in row):
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(labelsize=9)
+        if not private:
+            ax.text(
+                0.5,
+                0.5,
+                "NOT PRIVATE",
+                transform=ax.transAxes,
+                ha="center",
+                va="center",
+                rotation=20,
+                fontsize=34,
+                fontweight="bold",
+                color=VERMILION,
+                alpha=0.75,
+                zorder=10,
+            )
+    found: dict[str, Any] = {}
+    for ax in (ax for row in rows for ax in row):
+        handles, labels = ax.get_legend_handles_labels()
+        found = dict(zip(labels, handles, strict=True)) | found
+    if embedded:
+        ax = rows[0][0]
+        ax.legend(found.values(), found.keys(), fontsize=8, frameon=False, loc="best")
+        ax.set_title(footnote, fontsize=7, color=GREY, loc="left")
+        return figure
+    figure.legend(
+        found.values(),
+        found.keys(),
+        loc="outside upper left",
+        ncols=len(found) if len(found) < 5 else 3,
+        fontsize=8.5,
+        frameon=False,
+        markerscale=1.3,
+    )
+    figure.supxlabel(footnote, x=0.01, ha="left", fontsize=8, color=GREY)
+    return figure

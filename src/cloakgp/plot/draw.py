@@ -1,0 +1,163 @@
+"""Pictures of plans and releases, for one or two inputs.
+
+Everything drawn is public: inputs, the released curve or map, and how uncertain it is.  No picture
+ever shows an output.  Figures are made without pyplot, so nothing global changes and no screen is
+needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from cloakgp.plot.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    NORMAL_95,
+    ORANGE,
+    PALE_BLUE,
+    PALE_ORANGE,
+    VERMILION,
+    Axes,
+    axis_label,
+    draw_inputs,
+    draw_map,
+    finish,
+    guarantee,
+    label_plane,
+    line_of_points,
+    plane_of_points,
+    rows_of_panels,
+)
+from cloakgp.plot.outcomes import plot_outcomes
+from cloakgp.release.statement import names_of
+
+if TYPE_CHECKING:
+    from cloakgp.plan.plan import Blueprint, Plan
+    from cloakgp.release.release import Release
+
+Array = NDArray[np.float64]
+
+
+def plot_release(release: Release, ax: Axes = None) -> Figure:
+    """Draw the released curve with its bands, or the map with its noise; one row for each output.
+
+    The wide band holds the curve of the model with probability 95 %; the inner one is the part of
+    it that privacy costs.  ``ax`` takes the picture of one input and one output.
+    """
+    b = release.blueprint
+    if b.task != "regression":
+        return plot_outcomes(release, ax)
+    inputs, outputs = names_of(release)
+    footnote = guarantee(b, release.private, release.total_epsilon)
+    if len(inputs) == 1:
+        figure, rows = rows_of_panels(ax, len(outputs), panels=1)
+        x = line_of_points(b)
+        mean = _columns(release.predict(x[:, None]), len(x))
+        parts = release.uncertainty(x[:, None])
+        dp, latent = _columns(parts.dp, len(x)), _columns(parts.latent, len(x))
+        for column, (panel,) in enumerate(rows):
+            bounds = (float(b.lo[column]), float(b.hi[column]))
+            _draw_curve(panel, x, mean[:, column], dp[:, column], latent[:, column], bounds)
+            draw_inputs(panel, b)
+            panel.set(xlabel=axis_label(inputs[0]), ylabel=axis_label(outputs[column]))
+        return finish(figure, rows, footnote, release.private, embedded=ax is not None)
+    plane = plane_of_points(b)
+    figure, rows = rows_of_panels(ax, len(outputs), panels=2)
+    mean = _columns(release.predict(plane.points), len(plane.points))
+    dp = _columns(release.uncertainty(plane.points).dp, len(plane.points))
+    for column, panels in enumerate(rows):
+        name = outputs[column]
+        draw_map(panels[0], plane, mean[:, column], b, "viridis", f"{name}: prediction")
+        draw_map(panels[1], plane, dp[:, column], b, "cividis", f"{name}: noise for privacy (std)")
+        label_plane(panels, inputs)
+    return finish(figure, rows, footnote, release.private)
+
+
+def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None = None) -> Figure:
+    """Draw the noise that privacy would add beside the uncertainty that is there anyway.
+
+    ``target_names`` labels the outputs; ``ax`` takes the picture of one input and one output.
+    """
+    b = plan.blueprint
+    inputs = list(b.feature_names or [f"x{i}" for i in range(b.model.X.shape[1])])
+    outputs = _output_names(b, target_names)
+    T, private = plan.sketch.rounded, b.sigma > 0.0
+    footnote = guarantee(b, private, b.epsilon, planned=True)
+    # Every class has the same noise, so one panel tells it all.
+    decoders = [b.decoder(T, column) for column in range(len(outputs))]
+    if len(inputs) == 1:
+        figure, rows = rows_of_panels(ax, len(outputs), panels=1)
+        x = line_of_points(b)
+        for decoder, name, (panel,) in zip(decoders, outputs, rows, strict=True):
+            parts = decoder.uncertainty(x[:, None])
+            _draw_errors(panel, x, parts.dp, parts.latent)
+            draw_inputs(panel, b)
+            wanted = axis_label(f"{name}: standard deviation")
+            panel.set(xlabel=axis_label(inputs[0]), ylabel=wanted)
+        return finish(figure, rows, footnote, private, embedded=ax is not None)
+    plane = plane_of_points(b)
+    figure, rows = rows_of_panels(ax, len(outputs), panels=2)
+    for decoder, name, panels in zip(decoders, outputs, rows, strict=True):
+        parts = decoder.uncertainty(plane.points)
+        noise, floor = parts.dp, parts.latent
+        top = float(max(noise.max(), floor.max()))
+        title = f"{name}: noise for privacy (std)"
+        draw_map(panels[0], plane, noise, b, "cividis", title, top)
+        draw_map(panels[1], plane, floor, b, "cividis", f"{name}: std without privacy", top)
+        label_plane(panels, inputs)
+    return finish(figure, rows, footnote, private)
+
+
+def _output_names(b: Blueprint, given: Sequence[str] | None) -> list[str]:
+    if b.task != "regression":
+        scale = "log-odds" if b.task == "classification" else "log rate"
+        return [f"{given[0]}, {scale}" if given else scale]
+    if given is not None and len(given) == len(b.lo):
+        return list(given)
+    return ["output"] if len(b.lo) == 1 else [f"output {i}" for i in range(len(b.lo))]
+
+
+def _columns(values: Any, rows: int) -> Array:
+    return np.asarray(values, dtype=np.float64).reshape(rows, -1)
+
+
+def _draw_curve(
+    ax: Axes, x: Array, mean: Array, dp: Array, latent: Array, bounds: tuple[float, float]
+) -> None:
+    total = NORMAL_95 * np.hypot(dp, latent)
+    inner = NORMAL_95 * dp
+    for half, fill, edge, label in (
+        (total, PALE_BLUE, BLUE, "95 % band: total"),
+        (inner, PALE_ORANGE, "none", "95 % band: noise for privacy alone"),
+    ):
+        ax.fill_between(x, mean - half, mean + half, fc=fill, ec=edge, lw=1.0, label=label)
+    for rim in (mean - total, mean + total):
+        ax.plot(x, rim, color=BLUE, lw=1.2)
+    ax.plot(x, mean, color=INK, lw=2.0, label="prediction")
+    lo, hi = bounds
+    spare = 0.04 * (hi - lo)
+    # Nothing is possible outside of the bounds, however wide a band may be.
+    bottom = min(max(float((mean - total).min()), lo), float(mean.min()))
+    top = max(min(float((mean + total).max()), hi), float(mean.max()))
+    for bound, near in ((lo, bottom <= lo), (hi, top >= hi)):
+        if near:
+            ax.axhline(bound, color=GREY, lw=0.9, ls=(0, (4, 3)))
+    if bottom <= lo or top >= hi:
+        ax.plot([], [], color=GREY, lw=0.9, ls=(0, (4, 3)), label="bounds")
+    # Room below for the ticks of the inputs.
+    ax.set_ylim(bottom - 2.0 * spare, top + spare)
+
+
+def _draw_errors(ax: Axes, x: Array, noise: Array, floor: Array) -> None:
+    ax.fill_between(x, 0.0, noise, color=ORANGE, alpha=0.25, lw=0)
+    ax.plot(x, noise, color=VERMILION, lw=2.0, label="added by privacy")
+    ax.plot(x, floor, color=BLUE, lw=2.0, ls=(0, (5, 2)), label="without privacy")
+    ax.plot(x, np.hypot(noise, floor), color=INK, lw=1.1, ls=(0, (1, 1.5)), label="together")
+    top = float(np.hypot(noise, floor).max()) or 1.0
+    ax.set_ylim(-0.09 * top, 1.06 * top)

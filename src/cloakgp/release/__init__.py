@@ -1,0 +1,18 @@
+"""What was published: an object that predicts, a file that strangers can check, a plain statement.
+
+A release holds the noisy sketch and public facts.  Nothing private may come here.
+"""
+
+from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
+from cloakgp.release.outcomes import CountRelease, LabelRelease
+from cloakgp.release.release import Release
+from cloakgp.release.verify import VerificationReport
+
+__all__ = [
+    "CountRelease",
+    "ImplausibleNoiseWarning",
+    "LabelRelease",
+    "Release",
+    "ReleaseFileError",
+    "VerificationReport",
+]

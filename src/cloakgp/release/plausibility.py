@@ -1,0 +1,136 @@
+"""Whether published values look as if the noise that a release claims had been added to them.
+
+A file shows s = T u + σ z, T and σ, but neither u nor z, so that this is evidence and no proof.
+Three tests look for values that are far too quiet.  Each holds for every u in [0, 1]^N, whatever
+the model thinks of u, so that an honest release is suspected with a chance below 1e-6 in all:
+
+- **last digits**: honest noise makes the last bits of the published integers uniform.  Labels
+  without noise are multiples of a large power of two, and so is whatever was published as it is;
+- **steps of counts**: counts without noise lie near multiples of 1/cap;
+- **size**: for orthonormal rows W and a centre c that do not depend on s, ‖W (s − c)‖²/σ² is a
+  non-central χ² variable, and so at least as large as a central one.  W are directions in which
+  the model expects little of T u.
+
+They see a release without noise, or with far less of it than claimed, if it is of labels or counts,
+published everybody's value (as all do that were made with ε = ∞ for up to 4000 people), or
+published many numbers of which the noise should be the larger part.  They cannot see noise that is
+repeatable, noise that was kept, or missing noise in a few numbers of a regression whose signal is
+larger than the noise; nor can they see through somebody who adds a little noise on purpose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, gammainc, gammaincc
+
+from cloakgp.decode.decoder import DecodeError, decoding, finite
+
+if TYPE_CHECKING:
+    from cloakgp.plan.plan import Blueprint
+    from cloakgp.release.release import Release
+
+Array = NDArray[np.float64]
+
+#: An honest release fails one of the three tests with a chance below this.
+FALSE_ALARM = 3e-7
+#: More rows than this are taken as they are, not turned into the directions of least signal.
+MOST_DIRECTIONS = 500
+
+
+def quiet_values(release: Release) -> tuple[str, ...]:
+    """Return what speaks against the noise that a release claims, as sentences."""
+    if not release.noisy.noise_std > 0 or release.published_values == 0:
+        return ()
+    tests: tuple[tuple[str, Callable[[Release], float]], ...] = (
+        ("they end in too many zeros", last_digits),
+        ("they lie too near to whole counts", steps_of_counts),
+        ("they are too small", size),
+    )
+    return tuple(
+        f"plausibility: the published values are far too quiet for the noise claimed: {how}. With "
+        f"that noise the chance of it is {max(chance, 1e-300):.0e}. Ask the publisher whether any "
+        "was added."
+        for how, test in tests
+        if (chance := test(release)) < FALSE_ALARM
+    )
+
+
+def last_digits(release: Release) -> float:
+    """Return how likely it is that noisy integers end in so many zeros, in base two."""
+    zeros = count = 0
+    for _, noisy in release.parts:
+        # Noise of this scale is uniform modulo any power of two below a quarter of it, but for a
+        # share of 2 exp(−2π² 4²).
+        most = max(math.floor(math.log2(math.ldexp(noisy.noise_std, noisy.bits))) - 2, 0)
+        lowest = noisy.values & -noisy.values  # the last bit that is set; 0 for 0
+        bits = np.where(lowest == 0, most, np.log2(np.abs(np.where(lowest == 0, 1, lowest))))
+        zeros += int(np.minimum(bits, most).sum())
+        count += noisy.values.size
+    # Zeros come before the first one as tails before the first head: P(at least z before n heads).
+    return float(betainc(zeros, count, 0.5)) if zeros else 1.0
+
+
+def steps_of_counts(release: Release) -> float:
+    """Return how likely it is that noisy integers are so near to those of whole counts."""
+    if release.blueprint.task != "counts":
+        return 1.0
+    cap, surprise, count = int(release.blueprint.hi[0]), 0.0, 0
+    for sketch, noisy in release.parts:
+        # u = count/cap is rounded to steps of 2^-k.  So without noise value · cap is a multiple of
+        # 2^k, but for rounding, and with noise any multiple of the powers of two in cap.
+        step = 1 << max(noisy.bits - sketch.bits, 0)
+        spacing = min(cap & -cap, step)
+        for value in noisy.values.ravel().tolist():
+            rest = value * cap % step
+            nearest = min(rest, step - rest)
+            surprise -= math.log(min((2 * nearest + spacing) / step, 1.0))
+        count += noisy.values.size
+    return float(gammaincc(count, surprise))  # −Σ ln of n uniform numbers is Gamma(n)
+
+
+def size(release: Release) -> float:
+    """Return how likely it is that noisy values are so small where little signal is expected."""
+    try:
+        with decoding():
+            signal, squares = _directions(release)
+    except DecodeError:
+        return 1.0
+    order = np.argsort(signal, kind="stable")
+    expected, found = np.cumsum(signal[order]), np.cumsum(squares[order])
+    # Chernoff: P(χ²_m ≤ ρ m) ≤ exp(−(m/2)(ρ − 1 − ln ρ)).  Take the m for which values without
+    # noise would be the greatest surprise.  This must not depend on the values.
+    m = np.arange(1, len(order) + 1)
+    ratio = np.clip(expected / m, 1e-12, 1.0)
+    best = int(np.argmax(m * (ratio - 1.0 - np.log(ratio))))
+    return float(gammainc(0.5 * m[best], 0.5 * found[best]))
+
+
+def _directions(release: Release) -> tuple[Array, Array]:
+    """Return the prior variance of T u, and (s − T u₀)², in many directions, in units of σ²."""
+    b = release.blueprint
+    signal, squares = [], []
+    for sketch, noisy in release.parts:
+        T, s = sketch.rounded, noisy.s.reshape(len(sketch.matrix), release.outputs)
+        for column in range(release.outputs):
+            covariance = finite(b.decoder(T, column).signal_covariance()) / noisy.noise_std**2
+            rest = (s[:, column] - T @ _expected(b, column)) / noisy.noise_std
+            variance = np.diag(covariance)
+            if len(rest) <= MOST_DIRECTIONS:
+                variance, directions = np.linalg.eigh(covariance)
+                rest = directions.T @ rest
+            signal.append(np.maximum(variance, 0.0))
+            squares.append(rest**2)
+    return finite(np.concatenate(signal)), finite(np.concatenate(squares))
+
+
+def _expected(b: Blueprint, column: int) -> Array:
+    """Return u₀ (N,): what u is expected to be before anything is known."""
+    mean = np.full(len(b.model.X), b.prior_mean[column])
+    if b.likelihood is not None:
+        mean = b.likelihood.mean(mean)
+    return (mean - b.lo[column]) / (b.hi[column] - b.lo[column])

@@ -1,0 +1,286 @@
+"""What was released, as an object and as a file that strangers can check.
+
+A ``Release`` holds the noisy sketch and every public fact needed to predict from it and to check
+its guarantee again, and nothing else.  The file is a plain zip of JSON and .npy arrays.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+import uuid
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from cloakgp._version import __version__
+from cloakgp.decode.decoder import Decoder, Uncertainty, decoding, finite
+from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
+from cloakgp.gp.kernels.nonstationary import check_rows
+from cloakgp.inputs.frames import select
+from cloakgp.plan.parts import Chosen, Part
+from cloakgp.plan.plan import Blueprint
+from cloakgp.privacy import NoisySketch, Sketch
+from cloakgp.release.file.archive import read_archive, write_archive
+from cloakgp.release.file.contents import check_contents
+from cloakgp.release.file.manifest import from_archive, to_archive
+from cloakgp.release.statement import statement
+from cloakgp.release.verify import VerificationReport, verify
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A published sketch: predicts anywhere, can be saved, loaded and verified."""
+
+    blueprint: Blueprint
+    sketch: Sketch
+    noisy: NoisySketch
+    gap: float
+    status: str
+    target_names: tuple[str, ...] | None = None
+    release_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    created: str = field(default_factory=lambda: _now())
+    version: str = __version__
+    later: tuple[Part, ...] = ()  # of further iterations, which share the budget
+    selection: Chosen | None = None  # how its settings were chosen, if privately
+
+    #: The class of a release of each task; those of other modules enter themselves.
+    kinds: ClassVar[dict[str, type[Release]]] = {}
+
+    def __init_subclass__(cls, task: str | None = None) -> None:
+        if task is not None:
+            Release.kinds[task] = cls
+
+    @staticmethod
+    def of(**fields: Any) -> Release:
+        """Return a release of the kind that its task asks for."""
+        return Release.kinds.get(fields["blueprint"].task, Release)(**fields)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that was published, iteration by iteration."""
+        return (Part(self.sketch, self.noisy), *self.later)
+
+    @property
+    def published_values(self) -> int:
+        """How many numbers were published."""
+        return sum(part.noisy.values.size for part in self.parts)
+
+    @property
+    def epsilon(self) -> float:
+        """The ε that was spent."""
+        return self.noisy.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The δ that was spent."""
+        return self.noisy.delta
+
+    @property
+    def total_epsilon(self) -> float:
+        """The ε that was spent at ``delta``, the private choice of settings included."""
+        return self.epsilon if self.selection is None else self.selection.total_epsilon
+
+    @property
+    def private(self) -> bool:
+        """Whether this carries a guarantee: False for repeatable noise and for none."""
+        return all(part.noisy.private and part.noisy.epsilon < math.inf for part in self.parts)
+
+    @property
+    def outputs(self) -> int:
+        """Number of output columns."""
+        return len(self.blueprint.lo)
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Predict f at X: (P,), or (P, D) for several outputs.  Free, and repeatable.
+
+        ``return_std`` adds the standard deviation of f, the DP noise included; ``return_cov`` the
+        covariance, (P, P) or (P, P, D).
+        """
+        return self.latent(X, return_std, return_cov)
+
+    def latent(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return the posterior of f at X: its mean and, if asked for, its spread."""
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be true; ask for one")
+        points = self.check_points(X)
+        with decoding():
+            decoders = self._decoders()
+            mean = self._stack([d.mean(points, self._s(c)) for c, d in enumerate(decoders)])
+            if return_std:
+                return finite(mean), finite(self._stack([_std(d, points) for d in decoders]))
+            if return_cov:
+                return finite(mean), finite(self._stack([d.covariance(points) for d in decoders]))
+            return finite(mean)
+
+    def uncertainty(self, X: ArrayLike) -> Uncertainty:
+        """Split the standard deviation at X into latent, DP and observation parts."""
+        points = self.check_points(X)
+        with decoding():
+            parts = [d.uncertainty(points) for d in self._decoders()]
+            return Uncertainty(
+                latent=finite(self._stack([p.latent for p in parts])),
+                dp=finite(self._stack([p.dp for p in parts])),
+                observation=finite(self._stack([p.observation for p in parts])),
+            )
+
+    def sample_y(
+        self, X: ArrayLike, n_samples: int = 1, random_state: int | np.random.Generator | None = 0
+    ) -> Array:
+        """Draw functions from the posterior at X: (P, n_samples) or (P, D, n_samples)."""
+        points = self.check_points(X)
+        rng = np.random.default_rng(random_state)
+        mean = np.asarray(self.latent(points)).reshape(len(points), -1)
+        draws = []
+        with decoding():
+            for c, decoder in enumerate(self._decoders()):
+                value, vector = np.linalg.eigh(decoder.covariance(points))
+                root = vector * np.sqrt(np.maximum(value, 0.0))
+                z = rng.standard_normal((len(points), n_samples))
+                draws.append(finite(mean[:, [c]] + root @ z))
+        return draws[0] if self.outputs == 1 and self.noisy.values.ndim == 1 else np.stack(draws, 1)
+
+    def check_points(self, X: Any) -> Array:
+        """Return X as a table with the columns of the training inputs, by name if it has names."""
+        points = check_rows(select(X, self.blueprint.feature_names, "X"))
+        wanted = self.blueprint.model.X.shape[1]
+        if points.shape[1] != wanted:
+            raise ValueError(f"X has {points.shape[1]} columns, but the release needs {wanted}")
+        return points
+
+    def check_decoding(self) -> None:
+        """Predict at one point of the workload, or raise ``DecodeError`` if that is impossible."""
+        point = self.blueprint.points[:1]
+        self.latent(point)
+        self.uncertainty(point)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a file, whole or not at all."""
+        manifest, arrays = self._to_archive()
+        check_contents(manifest, arrays)  # what would not be read is not written
+        write_archive(path, manifest, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, check: bool = True) -> Release:
+        """Read a release from a file.
+
+        A file that is damaged, or whose guarantee does not hold when it is checked again, is
+        refused with a ``ReleaseFileError``.  ``check=False`` skips the second part, for those who
+        want the report of ``verify`` instead of an error.
+        """
+        manifest, arrays = read_archive(path)
+        release = cls.of(**from_archive(manifest, arrays))
+        if check:
+            report = release.verify()
+            failed = [c for c in report.checks if not c.passed and c.name != "privacy"]
+            if failed:
+                raise ReleaseFileError(
+                    "the release does not hold what it promises: "
+                    + "; ".join(f"{c.name}: {c.detail}" for c in failed)
+                )
+            for warning in report.warnings:
+                warnings.warn(warning, ImplausibleNoiseWarning, stacklevel=2)
+        return release
+
+    def verify(self) -> VerificationReport:
+        """Repeat every public step of the guarantee, in exact arithmetic where it counts."""
+        return verify(self)
+
+    def statement(self) -> str:
+        """Return the guarantee in plain words, as Markdown."""
+        return statement(self)
+
+    def plot(self, **kwargs: Any) -> Figure:
+        """Draw the prediction with its bands, for one or two input dimensions.  Never y."""
+        # Matplotlib takes a second to load, so only those who want a picture wait for it.
+        from cloakgp.plot.draw import plot_release
+
+        return plot_release(self, **kwargs)
+
+    def to_frame(self, X: ArrayLike | None = None) -> pd.DataFrame:
+        """Return predictions with their standard deviations at X, by default at the workload."""
+        points = self.blueprint.points if X is None else self.check_points(X)
+        names = self.blueprint.feature_names or tuple(f"x{i}" for i in range(points.shape[1]))
+        frame = pd.DataFrame(points, columns=list(names))
+        for name, values in self.columns_at(points).items():
+            if name in frame:
+                raise ValueError(
+                    f"two columns of the table would be called {name!r}; rename the inputs or "
+                    "outputs of the release"
+                )
+            frame[name] = values
+        return frame
+
+    def columns_at(self, points: Array) -> dict[str, Any]:
+        """Return what a table of predictions has beside the inputs, column by column."""
+        mean = np.asarray(self.predict(points)).reshape(len(points), -1)
+        parts = self.uncertainty(points)
+        total = np.hypot(parts.latent, parts.dp).reshape(mean.shape)
+        dp = parts.dp.reshape(mean.shape)
+        columns: dict[str, Any] = {}
+        targets = self.target_names or tuple(f"y{i}" for i in range(mean.shape[1]))
+        for c, target in enumerate(targets):
+            found = {"": mean[:, c], "_std": total[:, c], "_noise_std": dp[:, c]}
+            for ending, values in found.items():
+                if f"{target}{ending}" in columns:
+                    raise ValueError(
+                        f"two columns of the table would be called {target + ending!r}; rename the "
+                        "inputs or outputs of the release"
+                    )
+                columns[f"{target}{ending}"] = values
+        return columns
+
+    def _decoders(self) -> list[Decoder]:
+        if "decoders" not in self.__dict__:
+            self.__dict__["decoders"] = self._find_decoders()
+        found: list[Decoder] = self.__dict__["decoders"]
+        return found
+
+    def _find_decoders(self) -> list[Decoder]:
+        T, std = self.sketch.rounded, self.noisy.noise_std
+        decoders = [self.blueprint.decoder(T, c) for c in range(self.outputs)]
+        # The noise that was really added counts, should it be more than was needed.
+        return [replace(d, noise_std=std) for d in decoders]
+
+    def _s(self, column: int) -> Array:
+        """Return the published values of one output column that its decoder takes."""
+        return self.noisy.s.reshape(len(self.sketch.matrix), self.outputs)[:, column]
+
+    def _stack(self, columns: list[Array]) -> Array:
+        return columns[0] if self.noisy.values.ndim == 1 else np.stack(columns, axis=-1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "decoders"}
+
+    def __repr__(self) -> str:
+        kind = "private" if self.private else "NOT PRIVATE"
+        return (
+            f"Release({self.blueprint.people} people, {self.published_values} values, "
+            f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
+        )
+
+    def _to_archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return to_archive(self)
+
+
+def _std(decoder: Decoder, points: Array) -> Array:
+    parts = decoder.uncertainty(points)
+    return np.hypot(parts.latent, parts.dp)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

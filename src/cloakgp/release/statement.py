@@ -1,0 +1,259 @@
+"""The guarantee of a release in plain words, for people who are not experts.
+
+Every figure follows from the public contents of the release; nothing here promises more than
+``verify`` can check or the proofs of the trusted core show.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import ROUND_CEILING, Context
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+if TYPE_CHECKING:
+    from cloakgp.plan.plan import Blueprint
+    from cloakgp.release.release import Release
+
+NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
+_WARNING = (
+    "It was made with repeatable noise or with none, for a trial. Whoever has it may work out "
+    "single people's values. Do not publish it."
+)
+
+
+def statement(release: Release) -> str:
+    """Return one page of Markdown: what was published, what is protected, and how well."""
+    parts = [
+        "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{_WARNING}",
+        _published(release),
+        *([_protected(release)] if release.private else []),
+        _not_protected(release),
+        *([_meaning(release)] if release.private else []),
+        _noise(release),
+        _checking(release),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def best_guess(sigma: float) -> float:
+    """Return how often the best attacker tells two values of one person apart, from 0.5 to 1.
+
+    The two sketches are Gaussians at most 1 apart with noise σ in every direction, so the best test
+    for equal prior chances (Neyman and Pearson) is right with probability Φ(1/(2σ)).
+    """
+    return 1.0 if sigma == 0.0 else float(ndtr(0.5 / sigma))
+
+
+def odds_exceed(sigma: float, epsilon: float) -> float:
+    """Return the chance that the release changes the odds by more than e^ε, up or down.
+
+    The privacy loss is Gaussian with mean 1/(2σ²) and standard deviation 1/σ.  This chance is not
+    δ, which is smaller: δ also counts how likely the same release is for the other value.
+    """
+    if sigma == 0.0:
+        return 1.0
+    return float(ndtr(0.5 / sigma - epsilon * sigma) + ndtr(-0.5 / sigma - epsilon * sigma))
+
+
+def escape(text: object) -> str:
+    """Return text that Markdown and HTML show as it is, on one line."""
+    line = "".join(c if c.isprintable() else " " for c in str(text))
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # The last two would become links by themselves.
+    return re.sub(r"([\\`*_\[\]#|~$@]|:(?=//))", r"\\\1", line)
+
+
+def names_of(release: Release) -> tuple[list[str], list[str]]:
+    """Return the names of the inputs and of the outputs, invented where there are none."""
+    columns = release.blueprint.model.X.shape[1]
+    targets = release.outputs if release.blueprint.task == "regression" else 1
+    inputs, outputs = release.blueprint.feature_names or (), release.target_names or ()
+    return (
+        [*inputs] if len(inputs) == columns else [f"x{i}" for i in range(columns)],
+        [*outputs] if len(outputs) == targets else _invented(release.blueprint.task, targets),
+    )
+
+
+def _invented(task: str, targets: int) -> list[str]:
+    names = {"classification": ["label"], "counts": ["count"]}
+    return names.get(task, [f"y{i}" for i in range(targets)])
+
+
+def people_in(blueprint: Blueprint) -> int:
+    """Return the number of people, who may own several rows each."""
+    groups = blueprint.groups
+    return len(blueprint.model.X) if groups is None else len(np.unique(groups))
+
+
+def certificate(release: Release) -> str:
+    """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
+    b = release.blueprint
+    if not math.isfinite(release.gap):
+        return "it is not known how far the choice of numbers to publish is from the best"
+    # The gap is that of the design; what was done to it afterwards is not in it.
+    before = ""
+    if b.groups is not None:
+        before = "before people with several rows were allowed for, "
+    elif b.rank is not None and b.design != "bayes":
+        before = f"before the choice was cut down to {b.rank}, "
+    share = _up(100.0 * max(release.gap, 0.0), 1)
+    return f"{before}no other choice of numbers to publish was better by more than {share:g} %"
+
+
+def _listed(names: list[str]) -> str:
+    marked = [f"**{escape(name)}**" for name in names]
+    return " and ".join([", ".join(marked[:-1]), marked[-1]] if len(marked) > 1 else marked)
+
+
+def _published(release: Release) -> str:
+    outputs = names_of(release)[1]
+    count, people = release.published_values, people_in(release.blueprint)
+    noise = "each with random noise added" if release.private else "made for a trial"
+    return (
+        "## What was published\n\n"
+        f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from the private "
+        f"{_listed(outputs)} of {people} {'person' if people == 1 else 'people'}. Every curve, map "
+        "and prediction is computed from these numbers and from public facts alone, so it can be "
+        "asked for as often as wanted at no further cost to anybody's privacy."
+    )
+
+
+def _protected(release: Release) -> str:
+    b, outputs = release.blueprint, names_of(release)[1]
+    whose = f"Each person's {_listed(outputs)}"
+    if b.groups is not None:
+        most = int(np.bincount(np.unique(b.groups, return_inverse=True)[1]).max())
+        whose += f", in all rows of that person together (up to {most})"
+    elif len(outputs) > 1:
+        whose += " together"
+    if b.task == "classification":
+        limits = (
+            "The possible labels are public and were set beforehand: "
+            f"{', '.join(escape(label) for label in b.classes or ())}."
+        )
+    else:
+        ranges = "; ".join(
+            f"**{escape(name)}** from {lo:g} to {hi:g}"
+            for name, lo, hi in zip(outputs, b.lo, b.hi, strict=True)
+        )
+        limits = (
+            f"Values count within public bounds that were set beforehand ({ranges}); what lies "
+            "outside counts as the nearest bound."
+        )
+    return (
+        "## What is protected\n\n"
+        f"{whose}. Compare the release with one in which a single person's value was replaced by "
+        "any other: the two can hardly be told apart, even by somebody who knows the values of "
+        f"everybody else. {limits}"
+    )
+
+
+def _not_protected(release: Release) -> str:
+    inputs = names_of(release)[0]
+    lines = [
+        "## What is not protected",
+        "",
+        f"- The inputs ({_listed(inputs)}): they are public and stored in the release as they are.",
+        "- Who is in the data, and how many people there are.",
+    ]
+    if release.blueprint.task == "counts":
+        lines.append("- Exposures: how long or how large each row was watched.")
+    if release.blueprint.groups is not None:
+        lines.append("- Which rows belong to the same person.")
+    lines.append(
+        "- What is true of people in general. If the curve shows that people of some age are "
+        "mostly tall, that says something about everybody of that age, in the data or not."
+    )
+    if release.private:
+        lines.append("- Other releases about the same people: their costs add up.")
+    return "\n".join(lines)
+
+
+def _meaning(release: Release) -> str:
+    epsilon, delta = release.epsilon, release.delta
+    # Parts of a budget have √k times the noise, and together tell as much as one without that.
+    sigma = release.noisy.sigma / math.sqrt(release.noisy.parts)
+    factor = f"{_up(math.exp(epsilon), 3):g}"
+    beyond = f"{min(_up(odds_exceed(sigma, epsilon), 2), 1.0):g}"
+    guess = min(_up(100.0 * best_guess(sigma), 3), 100.0)
+    return (
+        "## What the figures mean\n\n"
+        f"The release is differentially private with epsilon = {epsilon:g} and delta = {delta:g}, "
+        "for replacing one person's private values:\n\n"
+        "- Whatever somebody concludes from the release, the chance of that conclusion is at most "
+        f"{factor} times (e to the power epsilon) what it would have been with another value for "
+        f"one person, plus delta ({_one_in(delta)}).\n"
+        "- In odds: somebody who weighs two possible values of one person finds the odds between "
+        f"them changed by a factor of at most {factor}, except with a chance of at most "
+        f"{beyond} over the draw of the noise.\n"
+        "- Somebody who has narrowed one person down to two equally likely values, and knows "
+        f"everybody else's, guesses right at most {guess:g} % of the time. A coin gives 50 %. "
+        "No attacker can do better, whatever the method and the computing power."
+    )
+
+
+def _choice(release: Release) -> str:
+    """Say what a private choice of settings cost beside the release."""
+    chosen = release.selection
+    if chosen is None:
+        return ""
+    if not release.private:
+        return (
+            f"\n\nThe settings of the model were chosen among {chosen.candidates} for a trial, "
+            "too: that choice is not private either."
+        )
+    return (
+        f"\n\nThe settings of the model were chosen among {chosen.candidates}, privately, by how "
+        f"well they predict ({escape(chosen.loss)} error, mechanism: {escape(chosen.mechanism)}). "
+        f"That cost epsilon = {chosen.epsilon:g} by itself; the choice and the release together "
+        f"are differentially private with epsilon = {_up(chosen.total_epsilon, 4):g} and delta = "
+        f"{release.delta:g}. The figures above are those of the release alone."
+    )
+
+
+def _noise(release: Release) -> str:
+    noisy = release.noisy
+    if math.isinf(noisy.epsilon):
+        drawn = "No noise was added."
+    elif not release.private:
+        drawn = "The noise came from a repeatable source, so that it can be taken off again."
+    else:
+        unit = "1" if noisy.sensitivity == 1.0 else f"{noisy.sensitivity:.4g}"
+        steps = f" of each of the {noisy.parts} steps" if noisy.parts > 1 else ""
+        drawn = (
+            f"To each number was added discrete Gaussian noise with standard deviation "
+            f"{noisy.noise_std:.4g}, drawn once by the OpenDP library in exact integer arithmetic. "
+            f"One person can move all the numbers{steps} together by at most {unit} "
+            f"(calibration: {escape(noisy.calibration)})."
+        )
+    return (
+        "## How it was made\n\n"
+        f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
+        f"{escape(release.blueprint.design)}; {escape(release.status)}). A worse choice would have "
+        f"cost accuracy, not privacy.{_choice(release)}"
+    )
+
+
+def _checking(release: Release) -> str:
+    return (
+        "## How to check it\n\n"
+        "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "
+        "one person can move the numbers and how much noise that takes. It cannot see whether "
+        "the noise was really drawn afresh and thrown away, nor who made the file: the inputs, "
+        "the bounds and that this is private are the publisher's word.\n\n"
+        f"Release {escape(release.release_id)}, made {escape(release.created)} with cloakgp "
+        f"{escape(release.version)}."
+    )
+
+
+def _one_in(chance: float) -> str:
+    return f"1 in {1.0 / chance:,.0f}" if chance < 0.01 else f"{100.0 * chance:g} %"
+
+
+def _up(number: float, digits: int) -> float:
+    """Round up to significant digits, so that "at most" holds for what is printed."""
+    return float(Context(digits, ROUND_CEILING).create_decimal(number))

@@ -1,0 +1,200 @@
+"""Checking a release again, from its public contents alone.
+
+Once shapes and numbers are known to be those of a release, every check stands on its own: none
+relies on another having passed, or on the release having been made by this library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cloakgp._version import __version__
+from cloakgp.decode.decoder import DecodeError
+from cloakgp.errors import ReleaseFileError
+from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
+from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
+from cloakgp.release.file.contents import check_contents
+from cloakgp.release.file.manifest import facts_of
+from cloakgp.release.plausibility import quiet_values
+
+if TYPE_CHECKING:
+    from cloakgp.plan.parts import Part
+    from cloakgp.release.release import Release
+
+#: The last line of every report.
+NOT_AUTHORSHIP = (
+    "These checks show that the release agrees with itself, not who made it: the inputs, the "
+    "bounds, the owners of rows and the stamp 'private' are the custodian's word."
+)
+
+Outcome = tuple[bool, str]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked again."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """Every check of a release, and what else is remarkable about it."""
+
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check passed; a warning is evidence, not proof."""
+        return all(check.passed for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        marks = ("FAILED", "passed")
+        lines = [f"{marks[c.passed]}  {c.name}: {c.detail}" for c in self.checks]
+        lines += [f"WARNING {warning}" for warning in self.warnings]
+        return "\n".join([*lines, NOT_AUTHORSHIP])
+
+
+def verify(release: Release) -> VerificationReport:
+    """Run every check; the others need shapes and numbers that are those of a release."""
+    try:
+        check_contents(*facts_of(release))
+    except ReleaseFileError as problem:
+        unknown = "not checked, since the contents are not those of a release"
+        others = (Check(name, False, unknown) for name in CHECKS if name != "contents")
+        return VerificationReport((Check("contents", False, str(problem)), *others))
+    checks = tuple(Check(name, *check(release)) for name, check in CHECKS.items())
+    return VerificationReport(checks, quiet_values(release) if release.private else ())
+
+
+def _contents(release: Release) -> Outcome:
+    if release.version.split(".")[0] != __version__.split(".")[0]:
+        return False, f"written by version {release.version}, this is {__version__}"
+    return True, "all parts fit together"
+
+
+def _sensitivity(release: Release) -> Outcome:
+    b = release.blueprint
+    longest = 0.0
+    for sketch, _ in release.parts:
+        try:
+            squared = squared_sensitivity(sketch, b.groups, joint=b.joint)
+        except ValueError as error:
+            return False, str(error)
+        longest = max(longest, math.sqrt(squared) / 2**sketch.bits)
+        if squared > 1 << (2 * sketch.bits):
+            moved = f"one person can move the sketch by {longest:.9f}"
+            return False, f"{moved}, more than 1: too far for its noise"
+    return True, f"one person can move the sketch by at most {longest:.9f}"
+
+
+def _noise(release: Release) -> Outcome:
+    noisy = release.noisy
+    if not math.isfinite(noisy.epsilon):
+        return not noisy.private, "no noise was added (epsilon is infinite)"
+    try:
+        one = gaussian_sigma(noisy.epsilon, noisy.delta, noisy.calibration)
+    except ValueError as error:
+        return False, str(error)
+    needed = one * math.sqrt(noisy.parts)
+    if len(release.parts) > noisy.parts:
+        return False, f"{len(release.parts)} parts share a budget meant for {noisy.parts}"
+    # The calibration's hair of 1e-9 covers the last digits of another machine's arithmetic.
+    passed = all(part.noisy.sigma >= needed * (1.0 - 1e-12) for part in release.parts)
+    return passed, (
+        f"noise of {noisy.sigma:.9g} for each unit of sensitivity, "
+        f"{'at least' if passed else 'but needs'} {needed:.9g} for "
+        f"epsilon={noisy.epsilon:g}, delta={noisy.delta:g}"
+    )
+
+
+def _outputs(release: Release) -> Outcome:
+    b = release.blueprint
+    return all(part.noisy.sensitivity == b.sensitivity for part in release.parts), (
+        f"{len(b.lo)} output column(s) need a noise factor of {b.sensitivity:.9g}, "
+        f"{release.noisy.sensitivity:.9g} was used"
+    )
+
+
+def _grid(release: Release) -> Outcome:
+    """The grid must be the one that the core chooses, and fine enough for the proof."""
+    checks = [_grid_of(part) for part in release.parts]
+    return next((check for check in checks if not check[0]), checks[0])
+
+
+def _grid_of(part: Part) -> Outcome:
+    sketch, noisy = part
+    scale = math.ldexp(noisy.noise_std, noisy.bits)
+    detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"
+    try:
+        expected = sketch.bits + value_bits_for(sketch, noisy.noise_std)
+    except ValueError as error:
+        return False, f"{detail}; {error}"
+    if noisy.bits != expected:
+        return False, f"{detail} of {noisy.bits} bits, which should be {expected}"
+    count = noisy.values.size * noisy.parts
+    fine = not noisy.private or grid_is_fine_enough(scale, count, noisy.epsilon)
+    return fine, detail if fine else f"{detail}, too coarse for the proof"
+
+
+def _selection(release: Release) -> Outcome:
+    """The choice of settings and the release together must cost what is claimed."""
+    chosen, noisy = release.selection, release.noisy
+    if chosen is None:
+        return True, "no settings were chosen from the private outputs"
+    if not noisy.sigma > 0:
+        return not noisy.private, "no noise was added"
+    stated = chosen.total_epsilon
+    try:
+        # What was really added counts; what is stated must be that of the parts as they are stated.
+        drawn = noisy.sigma / math.sqrt(noisy.parts)
+        meant = gaussian_sigma(noisy.epsilon, noisy.delta, noisy.calibration)
+        total, most = (
+            total_guarantee([chosen.spend, Spend.gaussian(sigma)], noisy.delta)
+            for sigma in (drawn, meant)
+        )
+    except ValueError as error:
+        return False, str(error)
+    detail = (
+        f"choosing among {chosen.candidates} settings (epsilon={chosen.epsilon:g}, "
+        f"{chosen.mechanism}) and releasing cost epsilon={total:.6g} together, "
+        f"{stated:.6g} is stated"
+    )
+    # More would be no lie about the total, but then one of its parts is not what it was.
+    passed = total <= stated * (1.0 + 1e-9) and stated <= most * (1.0 + 1e-6)
+    return passed, detail
+
+
+def _decoding(release: Release) -> Outcome:
+    try:
+        release.check_decoding()
+    except DecodeError as error:
+        return False, str(error)
+    return True, "predictions can be computed"
+
+
+def _privacy(release: Release) -> Outcome:
+    if release.private:
+        return True, "noise from OpenDP, drawn once"
+    return False, "made with repeatable noise, or with none: it carries no guarantee"
+
+
+CHECKS: dict[str, Callable[[Release], Outcome]] = {
+    "contents": _contents,
+    "sensitivity": _sensitivity,
+    "noise": _noise,
+    "outputs": _outputs,
+    "grid": _grid,
+    "selection": _selection,
+    "decoding": _decoding,
+    "privacy": _privacy,
+}
