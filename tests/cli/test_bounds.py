@@ -1,10 +1,10 @@
 """Bounds at the command line, in a settings file and in Python are one form."""
 
 import pandas as pd
-from cloakgp.options import Settings
 from command_line import people
 
 from cloakgp import PrivateGPRegressor
+from cloakgp.cli.settings import Settings
 
 
 def test_a_pair_of_bounds_for_each_column_means_the_same_as_in_python(tmp_path):
