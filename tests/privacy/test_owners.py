@@ -79,6 +79,7 @@ SHAPE = "owner of each of the 4 rows"
         (pl.Series(["a", None, "a", "a"]), MISSING),
         (np.array(["NaT", "2020", "2020", "2021"], dtype="datetime64[ns]"), MISSING),
         (np.array(["2020"] * 4, dtype="datetime64[ns]"), "neither numbers nor strings"),
+        (np.array([1, 1, 2, 2], dtype="timedelta64[ns]"), "neither numbers nor strings"),
         ([np.timedelta64(1, "h"), np.timedelta64(60, "m"), 1, 1], "neither numbers nor strings"),
         ([1j] * 4, "neither numbers nor strings"),
         ([object()] * 4, "neither numbers nor strings"),
@@ -103,6 +104,12 @@ SHAPE = "owner of each of the 4 rows"
 def test_owners_that_might_be_split_are_refused(groups, message):
     with pytest.raises(ValueError, match=message):
         owner_codes(groups, 4)
+
+
+def test_nobody_owns_nothing():
+    codes = owner_codes([], 0)
+    assert codes.shape == (0,)
+    assert codes.dtype == np.intp
 
 
 def test_an_owner_beside_a_missing_one_is_not_split():

@@ -90,8 +90,10 @@ def test_owners_of_different_sizes_are_all_looked_at(monkeypatch):
             assert squared_sensitivity(alone, owners) == bound
 
 
-def test_the_longest_of_several_huge_groups_counts():
-    size = 2001
+@pytest.mark.parametrize("size", [2, 12, 13, 500, 2001])
+@pytest.mark.parametrize("block", [1, core.BLOCK, 1 << 40])
+def test_the_longest_of_several_owners_of_equally_many_rows_counts(size, block, monkeypatch):
+    monkeypatch.setattr(core, "BLOCK", block)
     matrix = np.repeat(np.array([[3, 4, 2]], dtype=np.int32), size, axis=1)
     assert squared_sensitivity(Sketch(matrix, 20), np.repeat([7, 8, 9], size)) == (4 * size) ** 2
 
@@ -206,6 +208,8 @@ def test_groups_of_the_wrong_shape_or_missing_are_refused():
         (Sketch(np.ma.zeros((2, 2), dtype=np.int32), 20), "plain NumPy"),
         (Sketch(np.asmatrix(np.zeros((2, 2), dtype=np.int32)), 20), "plain NumPy"),
         (Sketch(np.full((1, 1), -(1 << 20) - 1, dtype=np.int32), 20), "above 1 in size"),
+        (Sketch(np.array([[0, (1 << 20) + 1]], dtype=np.int32), 20), "above 1 in size"),
+        (Sketch(np.array([[0, -(1 << 20) - 1]], dtype=np.int32), 20), "above 1 in size"),
         (Sketch(np.full((1, 1), (1 << 20) + 1, dtype=np.int32), 20), "above 1 in size"),
         (Sketch(np.zeros((1 << 22, 0), dtype=np.int32), 20), "too many for a sketch"),
     ],
@@ -254,6 +258,11 @@ def test_the_grid_has_steps_of_two_to_the_minus_twenty_toward_zero():
         with pytest.raises(ValueError, match="entries above 2"):
             quantise([[0.1, beyond]])
     assert quantise(np.zeros((0, 3))).matrix.shape == (0, 3)
+    for kind in (np.float16, np.float32, np.longdouble, object):  # 2^20 is infinite in float16
+        assert quantise(np.array([[0.5, -1.0]], dtype=kind)).matrix.tolist() == [
+            [1 << 19, -1 << 20]
+        ]
+    assert quantise([[1, 0]]).matrix.tolist() == [[1 << 20, 0]]
 
 
 def test_a_copy_is_the_same_and_shares_nothing():
@@ -292,6 +301,16 @@ def test_a_group_just_short_of_an_overflow_is_summed():
     )
     over = Sketch(np.full((1, 3), nearly + 1, np.int32), 30)
     assert squared_sensitivity(over, [1] * 3) == 1 << 62
+    # Four rows at right angles, and one of them 0: the products that are allowed, exactly.
+    apart = Sketch((np.eye(4)[:3] * (1 << 29)).astype(np.int32), 30)
+    assert squared_sensitivity(apart, [1] * 4) == 3 << 58
+
+
+def test_an_overflow_is_not_hidden_by_short_columns():
+    """12² products of 2^60 add up to 0 in 64 bits."""
+    matrix = np.full((1, 13), 1 << 30, dtype=np.int32)
+    matrix[0, 5] = 0
+    assert squared_sensitivity(Sketch(matrix, 30), [0] * 13) == 1 << 62
 
 
 def test_an_owner_of_nothing_and_nobody_at_all_move_nothing():

@@ -34,7 +34,7 @@ def owner_codes(groups: ArrayLike, people: int) -> NDArray[np.intp]:
         kinds = {_kind(label) for label in owners}
     except Exception:  # labels that have no hash or cannot be compared
         kinds = {None}
-    if None in kinds or labels.dtype.kind in "mM":
+    if None in kinds or labels.dtype.kind in ("m", "M"):
         raise ValueError(
             "groups has missing entries (None, NaN), infinite ones, or owners that are neither "
             "numbers nor strings; give every row an owner, named by a number or a string"
