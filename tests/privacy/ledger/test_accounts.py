@@ -125,6 +125,14 @@ def test_what_remains_passes_the_check_of_a_spend_and_hardly_more_does(before):
     assert (left == CAP[0]) is (before == [])
 
 
+@pytest.mark.parametrize("cap", [(0.01, 1e-6), (40.0, 1e-6)])
+def test_what_remains_is_as_close_for_small_and_large_caps(cap):
+    found = account([gaussian(cap[0] / 2, cap[1])], cap=cap)
+    left = remaining(found)
+    assert takes(found, gaussian(left, cap[1]))
+    assert not takes(found, gaussian(left * (1 + 3e-7), cap[1]))
+
+
 def test_next_to_nothing_remains_as_nothing():
     """Less than the smallest ε that a release can have is shown as 0."""
     tiny = gaussian(1.01e-4)
@@ -162,8 +170,11 @@ def test_a_refusal_tells_the_numbers():
     assert error.requested == pytest.approx(0.9)
     assert error.spent == spent(found)
     assert error.remaining == remaining(found)
-    assert f"remaining epsilon = {rounded_down(error.remaining)} " in str(error)
-    assert "nothing was spent" in str(error)
+    assert str(error) == (
+        "the budget of 'people' does not allow this: requested epsilon = 0.9, spent epsilon = 0.5, "
+        f"remaining epsilon = {rounded_down(error.remaining)} (for one more release), cap epsilon "
+        "= 1, all at delta = 1e-05. Nothing was recorded and nothing was spent."
+    )
 
 
 def test_what_is_shown_as_remaining_is_never_more_than_that():
@@ -173,6 +184,7 @@ def test_what_is_shown_as_remaining_is_never_more_than_that():
         assert shown == pytest.approx(value, rel=1e-3)
     assert rounded_down(0.0) == rounded_down(-1.0) == "0"
     assert rounded_down(1.23456) == "1.234"
+    assert rounded_down(1.23499e-5) == "1.234e-05"
 
 
 # -------------------------------------------------------------------- sizes chosen by what was seen

@@ -275,7 +275,7 @@ def test_what_a_whole_read_finds_wrong_stops_the_process_that_knew_better(store)
     assert read_on(store, recall(store)).account("people").releases == 3  # as it was checked
     with pytest.raises(LedgerTampered, match="entry 3"):
         read_all(store, lambda entry: entry)
-    with pytest.raises(LedgerTampered, match="entry 3"):
+    with pytest.raises(LedgerTampered, match=r"a list.*entry 3"):
         spending("more").record(store)
 
 
@@ -398,10 +398,13 @@ def test_a_commit_that_failed_and_left_nothing_says_so(store):
 
 def test_a_commit_that_failed_and_left_the_spend_says_that_it_is_wasted(store):
     store.commit_error = "kept"
-    with pytest.raises(LedgerError, match="it is wasted") as caught:
+    with pytest.raises(LedgerError) as caught:
         spending("r1").record(store)
     assert caught.value.recorded is True
-    assert "Nothing was spent" not in str(caught.value)
+    assert str(caught.value) == (
+        "the commit failed. The spend is in the ledger, but perhaps not safely on the disk, so no "
+        "noise may be drawn: it is wasted."
+    )
 
 
 def test_a_commit_that_failed_on_a_ledger_that_cannot_be_read_leaves_it_open(store):
@@ -412,10 +415,13 @@ def test_a_commit_that_failed_on_a_ledger_that_cannot_be_read_leaves_it_open(sto
         store.readable = False
 
     store.before_write = break_down
-    with pytest.raises(CommitFailed, match="cannot be seen until") as caught:
+    with pytest.raises(CommitFailed) as caught:
         spending("r1").record(store)
     assert caught.value.recorded is None
-    assert "Nothing was spent" not in str(caught.value)
+    assert str(caught.value) == (
+        "the commit failed. Whether the spend was recorded cannot be seen until the ledger can be "
+        "read again (`cloakgp budget history`). No noise may be drawn."
+    )
 
 
 def test_a_commit_that_failed_while_opening_has_spent_nothing(store):

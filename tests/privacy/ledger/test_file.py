@@ -154,6 +154,27 @@ def test_a_damaged_page_never_passes_as_an_emptier_ledger(ledger, path, page):
         spend(ledger, "more")
 
 
+def test_damage_that_hides_no_entry_is_found_by_verifying(ledger, path):
+    """Pages that SQLite counts as free, and does not have."""
+    spend(ledger)
+    before = ledger.balances()
+    data = bytearray(path.read_bytes())
+    data[36:40] = (5).to_bytes(4, "big")
+    path.write_bytes(data)
+    assert ledger.balances() == before
+    with pytest.raises(LedgerError, match=f"the ledger {path} is damaged"):
+        ledger.verify()
+
+
+def test_a_file_that_vanished_is_missing_for_every_part_of_the_store(path):
+    store = sqlite.SQLiteStore(path)
+    for act in (store.check, store.identity, lambda: store.read().__enter__()):
+        with pytest.raises(LedgerError, match="there is no ledger"):
+            act()
+    with pytest.raises(LedgerError, match="there is no ledger"), store.write():
+        pass
+
+
 def test_a_file_cut_short_is_refused(ledger, path):
     for number in range(9):
         spend(ledger, f"r{number}", parameters={"note": "x" * 3000})
@@ -422,8 +443,9 @@ def test_relative_names_keep_their_meaning_when_the_folder_changes(tmp_path, mon
     books = [Ledger("a.ledger"), Ledger("sqlite:///a.ledger")]
     monkeypatch.chdir("/")
     assert books[0].path == books[1].path == tmp_path / "a.ledger"
-    assert books[0] == books[1]
-    assert len({*books}) == 1
+    assert books[0] == books[1] != Ledger("b.ledger")
+    assert books[0] != books[0].path
+    assert hash(books[0]) == hash(books[0].path)
 
 
 @pytest.mark.parametrize("name", ["", "postgresql://host/db", "sqlite://", "sqlite:///", "a\0b"])

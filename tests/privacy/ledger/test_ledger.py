@@ -124,6 +124,8 @@ def test_data_sets_have_budgets_of_their_own(ledger):
     ledger.open("others", 0.5, 1e-6)
     spend(ledger, spends=[gaussian(CAP[0])])
     assert ledger.remaining("others") == 0.5
+    assert ledger.spent("others") == 0.0
+    assert ledger.spent("people") > 0.9
     assert [balance.dataset for balance in ledger.balances()] == ["people", "others"]
     assert ledger.balances("people")[0].releases == 1
 

@@ -120,10 +120,10 @@ def exceeded(dataset: str, account: Account, new: Spends) -> BudgetExceeded:
     state = balance(dataset, account)
     left = rounded_down(state.remaining)
     return BudgetExceeded(
-        f"the budget of {dataset!r} does not allow this: requested epsilon = {requested:.4g}, "
-        f"spent epsilon = {state.spent:.4g}, remaining epsilon = {left} (for one more release), "
-        f"cap epsilon = {state.epsilon:g}, all at delta = {state.delta:g}. Nothing was recorded "
-        "and nothing was spent.",
+        f"the budget of {state.dataset!r} does not allow this: requested epsilon = "
+        f"{requested:.4g}, spent epsilon = {state.spent:.4g}, remaining epsilon = {left} (for one "
+        f"more release), cap epsilon = {state.epsilon:g}, all at delta = {state.delta:g}. Nothing "
+        "was recorded and nothing was spent.",
         requested,
         state.spent,
         state.remaining,

@@ -95,7 +95,7 @@ def as_csv(entries: Iterable[Entry]) -> str:
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(("sequence", *columns, "facts", "previous", "hash"))
     for entry in entries:
-        known = (entry.facts.get(column, "") for column in columns)
+        known = (entry.facts.get(column) for column in columns)
         facts = canonical(entry.facts)
         writer.writerow((entry.sequence, *known, facts, entry.previous, entry.hash))
     return table.getvalue()

@@ -1,0 +1,79 @@
+"""What a refusal says, to the letter: what is wrong, what became of the spend, what to do."""
+
+import pickle
+
+import pytest
+
+from cloakgp.privacy.ledger import BudgetExceeded, LedgerError, LedgerTampered, errors, inputs
+
+WORDS = {
+    errors.tampered("FILE", "its key was changed"): (
+        "the ledger FILE is not as it was written (its key was changed), so it cannot be believed. "
+        "Nothing is spent on it. Find out who changed it, and go back to a copy whose last hash "
+        "you know."
+    ),
+    errors.damaged("FILE"): (
+        "the ledger FILE is damaged, or is no ledger at all. Nothing is spent on it. Check the "
+        "name; if it is right, restore the latest copy and count what was released since as spent."
+    ),
+    errors.empty("FILE"): (
+        "FILE is empty, and an empty file is not a ledger: what was in it may have been lost, and "
+        "with it all that was spent. Nothing is spent on it. Restore the latest copy; only if "
+        "there never was a ledger, remove the file and ask for a new one."
+    ),
+    errors.bereft("FILE", "FILE-wal"): (
+        "there is no ledger at FILE, but FILE-wal is left of one: it may have been lost, and with "
+        "it all that was spent. Restore the latest copy; only if nothing was ever spent, remove "
+        "that file, too, and ask for a new ledger."
+    ),
+    errors.missing("FILE"): (
+        "there is no ledger at FILE. Check the name; a new one has to be asked for: "
+        "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+    ),
+    inputs.other_inputs("people", []): (
+        "the inputs are not those that 'people' has had so far: is this the right name? Nothing "
+        "was spent. If they describe the same people in another way, say so: "
+        "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open ... "
+        "--other-inputs`."
+    ),
+    inputs.other_inputs("people", ["others", "more"]): (
+        "the inputs are not those that 'people' has had so far; they are those of 'others': is "
+        "this the right name? Nothing was spent. If they describe the same people in another way, "
+        "say so: Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open "
+        "... --other-inputs`."
+    ),
+    inputs.same_inputs(["others", "more"]): (
+        "the data set 'others' has exactly these inputs, and the same people under another name "
+        "would get a second budget. Nothing was spent. Use that name, or say that they are other "
+        "people, which is recorded: Ledger(...).open(..., inputs=X, allow_same_inputs=True) or "
+        "`cloakgp budget open ... --same-inputs`."
+    ),
+}
+
+
+@pytest.mark.parametrize(("error", "words"), WORDS.items(), ids=lambda each: str(each)[:20])
+def test_a_refusal_says_this_and_nothing_else(error, words):
+    assert str(error) == words
+    assert error.recorded is False
+    assert isinstance(error, LedgerError)
+
+
+def test_only_changes_count_as_tampering():
+    assert [type(error) for error in WORDS] == [LedgerTampered] + [LedgerError] * 7
+
+
+def test_a_commit_that_failed_leaves_it_open_what_was_recorded():
+    assert errors.CommitFailed("x").recorded is None
+    assert LedgerError.recorded is False
+
+
+def test_what_an_error_knows_survives_a_pickle():
+    wasted = LedgerError("wasted")
+    wasted.recorded = True
+    exceeded = BudgetExceeded("too much", 1.0, 2.0, 3.0)
+    for error in (wasted, exceeded):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (type(error), str(error))
+        assert vars(again) == vars(error)
+    assert (exceeded.requested, exceeded.spent, exceeded.remaining) == (1.0, 2.0, 3.0)
+    assert str(exceeded) == "too much"
