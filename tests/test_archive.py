@@ -22,8 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cloakgp import archive
 from cloakgp.errors import ReleaseFileError
+from cloakgp.release.file import archive
 from cloakgp.release.file.archive import read_archive, write_archive
 
 MANIFEST = {"task": "regression", "epsilon": 1.0, "notes": ["ü", None, True, -0.0]}

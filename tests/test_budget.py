@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cloakgp import budget
+from cloakgp.cli import budget
 from cloakgp.cli.publish import Progress
 from cloakgp.cli.tables import to_csv
 from cloakgp.cli.terminal import Commands

@@ -20,7 +20,8 @@ from command_line import OUTPUTS, PLAN, SECRET, SPEND, fails, people, run, start
 from sklearn.gaussian_process.kernels import RBF
 
 import cloakgp
-from cloakgp import Ledger, PrivateGPRegressor, Release, csv_table, publish, terminal
+from cloakgp import Ledger, PrivateGPRegressor, Release
+from cloakgp.cli import csv_table, publish, terminal
 from cloakgp.cli.points import read_points
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.tables import read_columns, to_csv, write_file

@@ -543,7 +543,7 @@ def test_what_is_released_is_what_was_planned_though_a_parameter_changes(kind, m
     name = {"regressor": "release_sketch", "classifier": "release_labels"}.get(
         kind, "release_counts"
     )
-    module = sys.modules[f"cloakgp.{where}"]
+    module = sys.modules[f"cloakgp.estimators.{where}"]
     core = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *a, **k: asked.update(k) or core(*a, **k))
     model = ESTIMATORS[kind]()

@@ -40,7 +40,7 @@ COUNTS = np.clip(np.rint(y), 0, 11)
 
 KINDS = {
     "regression": (partial(PrivateGPRegressor, bounds=(0.0, 10.0)), y),
-    "two outputs": (partial(PrivateGPRegressor, bounds=([0.0, -5.0], [10.0, 15.0])), Y),
+    "two outputs": (partial(PrivateGPRegressor, bounds=[(0.0, 10.0), (-5.0, 15.0)]), Y),
     "sparse": (partial(PrivateGPRegressor, bounds=(0.0, 10.0), inducing=8), y),
     "two classes": (partial(PrivateGPClassifier, classes=[0, 1]), LABELS),
     "three classes": (partial(PrivateGPClassifier, classes=[0, 1, 2]), STAGES),

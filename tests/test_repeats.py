@@ -193,7 +193,7 @@ def test_hashes_differ_from_process_to_process_and_hold_no_input():
 
 
 def test_what_is_remembered_is_bounded():
-    from cloakgp import repeats
+    from cloakgp.estimators import repeats
 
     rng = np.random.default_rng(4)
     for _ in range(repeats.MOST_DATASETS + 20):

@@ -7,7 +7,8 @@ import os
 import pytest
 from command_line import OUTPUTS, PLAN, SPEND, fails, people, run
 
-from cloakgp import Ledger, Release, publish
+from cloakgp import Ledger, Release
+from cloakgp.cli import publish
 from cloakgp.cli.tables import to_csv
 
 SELECT = (*SPEND, "--try", "rank=1|2", "--folds", "2", "--selection-epsilon", "0.5")

@@ -3,7 +3,7 @@
 import pytest
 from command_line import PLAN, SECRET, SPEND, fails, people, run
 
-from cloakgp import publish
+from cloakgp.cli import publish
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.tables import read_columns, to_csv
 from cloakgp.errors import CommandError

@@ -270,13 +270,16 @@ def read_bounds(bounds: Any) -> list[tuple[float, float]]:
 
 
 def _both_readings(bounds: Any, rows: list[list[Any]]) -> str:
-    """Spell out what two sequences may have meant."""
-    by_side = f"bounds={[(lo, hi) for lo, hi in zip(*rows, strict=True)]}"
-    told = f"bounds={bounds!r} does not say which numbers belong together. Write a list with a pair"
-    if len(rows[0]) != 2:
-        return f"{told} (lo, hi) for each output column: {by_side}"
-    by_column = f"bounds={[tuple(row) for row in rows]}"
-    return f"{told} (lo, hi) for each output column: {by_column}, or {by_side}"
+    """Spell out what two sequences may have meant: a row for each end, or one for each column."""
+    readings = [list(zip(*rows, strict=True))]
+    if len(rows[0]) == 2:
+        readings.insert(0, [tuple(row) for row in rows])
+    possible = [pairs for pairs in readings if all(lo < hi for lo, hi in pairs)]
+    return (
+        f"bounds={bounds!r} does not say which numbers belong together. Write a list with a pair "
+        "(lo, hi) for each output column: "
+        + ", or ".join(f"bounds={pairs}" for pairs in possible or readings)
+    )
 
 
 def _items(value: Any) -> list[Any]:
