@@ -178,15 +178,15 @@ def test_nothing_expensive_happens_under_the_lock(store, monkeypatch):
 
 def test_a_first_entry_that_others_make_meanwhile_is_the_one_that_counts(store):
     """The allowance was worked out for our spend as the first one; theirs came before."""
-    large = gaussian(40.0)
+    large, small = gaussian(49.9), gaussian(10.0)
 
     def others():
         store.before_write = lambda: None
         spending("theirs", [large]).record(store)
 
     store.before_write = others
-    with pytest.raises(BudgetExceeded):
-        spending("ours", [large]).record(store)
+    with pytest.raises(BudgetExceeded, match="the budget of 'people'"):
+        spending("ours", [small]).record(store)
     found = read_on(store, recall(store)).account("people")
     assert (found.releases, found.first) == (1, (large,))
     store.before_write = lambda: spending_quietly(store)
