@@ -304,6 +304,7 @@ def _first(rows, columns, weight):
     return G
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_losses_are_those_of_a_slow_reference(loss):
     folds = candidate(15, 5, tau=0.3, seed=2, width=10.0)
@@ -462,6 +463,7 @@ def still(scale, count):
     return np.zeros(count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("labels", [["no", "yes"], [0, 1], [False, True]], ids=str)
 def test_labels_are_chosen_for_as_minus_one_and_one(labels, loss):
