@@ -146,6 +146,24 @@ def test_errors_of_evaluation_are_those_of_the_proof(loss, slope):
     assert core._evaluation_errors(unit, loss) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(("loss", "slope"), [("absolute", 1), ("squared", 2)])
+def test_room_for_large_offsets_depends_on_the_loss(loss, slope):
+    folds = core._unit_folds([Fold([0], [], [9e8], np.zeros((1, 0)), [3.0])], 1, 0.0, 1.0)
+    own = float(core._own(np.array([3.0]), loss)[0])  # below 1
+    errors = slope * 4 * 2.0**-52 * 9e8 + EVALUATION
+    expected = math.ceil((own * (1 + RELATIVE) + 2 * errors) * 2.0**32) + 2
+    assert core._sensitivity(folds, 1, loss, None) == expected
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_owner_who_does_not_train_here_moves_their_own_row_beside_one_who_does(loss):
+    """Rows 0 and 2 are one owner, tested with much noise; row 1 is another, tested without."""
+    fold = Fold([0, 1], [2], [0.5, 0.5], np.zeros((2, 1)), [3.0, 0.0])
+    folds = core._unit_folds([fold], 3, 0.0, 1.0)
+    steps = core._sensitivity(folds, 3, loss, np.array([0, 1, 0]))
+    assert 2**32 < steps < 2**32 + 100
+
+
 def test_rounding_has_its_room_when_nobody_moves_anything_else():
     """One person alone: own = 1, two errors of evaluation, one row, one step."""
     folds = core._unit_folds([Fold([0], [], [0.25], np.zeros((1, 0)), [0.0])], 1, 0.0, 1.0)
@@ -195,6 +213,15 @@ def test_the_total_loss_counts_whole_steps_of_each_row():
         assert core._total_loss(folds, u, loss) == expected
 
 
+def test_sums_of_losses_that_floats_could_not_hold_are_exact():
+    rows = 3 * 2**20 + 1
+    people, mean = np.arange(1, rows + 1), np.full(rows, 1.0 - 2.0**-32)
+    fold = core._UnitFold(people, np.array([0]), mean, np.zeros((rows, 1)), np.zeros(rows))
+    total = core._total_loss([fold], np.zeros(rows + 1), "absolute")
+    assert total == rows * (2**32 - 1)
+    assert int(float(total)) != total
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_losses_stay_between_zero_and_one(loss):
     p, u = np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101))
@@ -219,6 +246,11 @@ def test_outputs_are_clipped_and_scaled_to_the_unit_interval():
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="y holds NaN or infinite entries; decide in public"):
             core._unit_outputs([1.0, bad], 2.0, 5.0)
+
+
+def test_outputs_far_outside_of_narrow_bounds_are_clipped_before_they_are_scaled():
+    with np.errstate(all="raise"):
+        assert core._unit_outputs([1e300, -1e300, 0.0], 0.0, 1e-100).tolist() == [1.0, 0.0, 0.0]
 
 
 def test_too_many_people_for_the_sum_of_losses_are_refused(monkeypatch):
@@ -247,6 +279,14 @@ def test_a_fold_is_scaled_to_outputs_between_zero_and_one():
     # offset + G·lo − lo, in widths
     assert unit.offset == pytest.approx([(10 + 15 - 20) / 10, (30 - 20 - 20) / 10])
     assert unit.tau.tolist() == [0.5, 64.0]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.float16, np.float32, np.longdouble])
+def test_a_fold_is_computed_with_in_double_precision_whatever_it_comes_in(kind):
+    values = {"offset": [1], "G": [[1]], "tau": [0]}
+    fold = Fold([0], [1], **{name: np.array(value, kind) for name, value in values.items()})
+    [unit] = core._unit_folds([fold], 2, 0.0, 1.0)
+    assert {unit.offset.dtype, unit.G.dtype, unit.tau.dtype} == {np.dtype(np.float64)}
 
 
 def one_fold(**change):
@@ -307,6 +347,9 @@ def test_bounds_from_tiny_to_huge_are_taken():
         with pytest.raises(ValueError, match=r"bounds must be finite with lo < hi, got lo="):
             core._checked_bounds(bounds)
     assert core._checked_bounds((0.0, 1.1e-150))[1] == 1.1e-150
+    for bounds in (("a", 1.0), (0.0, "b")):
+        with pytest.raises(ValueError, match=r"^bounds must be a number, got '[ab]'"):
+            core._checked_bounds(bounds)
 
 
 def test_one_step_is_the_unit_of_the_loss():
