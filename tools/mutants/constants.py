@@ -73,7 +73,7 @@ def verdicts(module: Module) -> Iterator[Verdict]:
 
 
 def forget_survivors(module: Module) -> None:
-    """Drop every verdict but "killed"."""
+    """Drop every verdict but "killed"; to be called when tests have changed."""
     killed = {key: value for key, value in _known(module).items() if value == "killed"}
     _results(module).write_text(json.dumps(killed, indent=1))
 

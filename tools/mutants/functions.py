@@ -133,7 +133,10 @@ def _outcome(code: int | None) -> str:
 
 
 def _forget_survivors(module: Module) -> bool:
-    """With other tests than last time, those that were not killed get another chance."""
+    """With other tests than last time, those that were not killed get another chance.
+
+    A time limit may be the fault of a busy machine, so these get one in every run.
+    """
     files = [ROOT / path for path in module.test_files()]
     state = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     stamp = module.folder / "tests.sha256"
@@ -142,7 +145,7 @@ def _forget_survivors(module: Module) -> bool:
         found = json.loads(meta.read_text())
         codes = found["exit_code_by_key"]
         for key, code in codes.items():
-            if code == 2 or (not known and code not in KILLED):
+            if code not in KILLED | SURVIVED or (not known and code in SURVIVED):
                 codes[key] = None
         meta.write_text(json.dumps(found, indent=4))
     _write(stamp, state.encode())
