@@ -1,7 +1,13 @@
 import pytest
 from ledger_helpers import CAP
 
-from cloakgp.privacy.ledger import Ledger
+from cloakgp.privacy.ledger import Ledger, sqlite
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    """What waits for ever should fail soon; processes of their own wait as long as always."""
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 10.0)
 
 
 @pytest.fixture

@@ -175,6 +175,17 @@ def test_a_file_that_vanished_is_missing_for_every_part_of_the_store(path):
         pass
 
 
+def test_a_file_that_vanishes_at_the_last_moment_is_not_made_anew(path, monkeypatch):
+    monkeypatch.setattr(sqlite.SQLiteStore, "_check_place", lambda _: None)
+    store = sqlite.SQLiteStore(path)
+    for act in (store.check, store.identity, lambda: store.read().__enter__()):
+        with pytest.raises(LedgerError, match="cannot be used"):
+            act()
+    with pytest.raises(LedgerError, match="cannot be opened"), store.write():
+        pass
+    assert os.listdir(path.parent) == []
+
+
 def test_a_file_cut_short_is_refused(ledger, path):
     for number in range(9):
         spend(ledger, f"r{number}", parameters={"note": "x" * 3000})

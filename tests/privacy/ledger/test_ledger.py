@@ -130,6 +130,12 @@ def test_data_sets_have_budgets_of_their_own(ledger):
     assert ledger.balances("people")[0].releases == 1
 
 
+def test_an_unknown_data_set_has_no_history(ledger):
+    for act in (ledger.history, ledger.spent, ledger.remaining, ledger.balances):
+        with pytest.raises(LedgerError, match=r"no data set 'peple' \(it has: 'people'\)"):
+            act("peple")
+
+
 def test_a_release_id_is_spent_on_once(ledger):
     spend(ledger, "r1")
     ledger.open("others", *CAP)

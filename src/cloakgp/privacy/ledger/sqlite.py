@@ -252,7 +252,7 @@ def _reader(path: Path) -> sqlite3.Connection:
         unmade = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
         if error.sqlite_errorcode & 0xFF not in unmade or _beside(path):
             raise
-    return connect(path, "immutable=1")
+    return connect(path, "mode=ro&immutable=1")
 
 
 def _lock(connection: sqlite3.Connection) -> bool:
