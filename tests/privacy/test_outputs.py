@@ -59,6 +59,8 @@ def test_outputs_become_columns_of_floats_with_bounds_for_each():
     assert values.tolist() == [[1.0, 1.0], [1.0, 1.0]]
     assert (lo.tolist(), hi.tolist(), flat) == ([0.0, 1.0], [2.0, 2.0], False)
     assert not outputs([[1], [2]])[3]
+    _, lo, hi, _ = outputs(np.ones((2, 2)), ([0], np.array([2])))
+    assert (lo.tolist(), hi.tolist()) == ([0.0, 0.0], [2.0, 2.0])
     assert outputs(np.ma.array([1.0, 2.0]))[0].tolist() == [[1.0], [2.0]]
 
 
@@ -104,6 +106,9 @@ def test_one_entry_that_is_not_finite_is_enough(bad, place):
         ((-np.inf, 1), "lo < hi"),
         ((0, [np.inf, 1]), "lo < hi"),
         ((-1e308, [1e308, 1e308]), "lo < hi"),
+        ((np.inf, np.inf), "lo < hi"),
+        ((-np.inf, -np.inf), "lo < hi"),
+        (([0, -np.inf], 1), "lo < hi"),
     ],
 )
 def test_bounds_that_are_not_two_ends_for_each_column_are_refused(bounds, message):
@@ -141,6 +146,26 @@ def test_labels_of_another_shape_are_refused(labels, shape):
     with pytest.raises(ValueError, match="one label for each of the 2 people") as caught:
         core.checked_labels(labels, ["a", "b"], 2)
     assert str(caught.value).endswith(f"got an array of shape {shape}")
+
+
+def test_masked_labels_are_missing_ones():
+    masked = np.ma.array(["a", "b"], mask=[False, True])
+    with pytest.raises(ValueError, match="not among the public classes"):
+        core.checked_labels(masked, ["a", "b"], 2)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        core.found_classes(masked)
+
+
+def test_labels_that_cannot_be_compared_are_refused_even_if_others_can():
+    class Odd:
+        def __eq__(self, other):
+            raise RuntimeError("4711")
+
+        __hash__ = None
+
+    with pytest.raises(ValueError, match="not among the public classes") as caught:
+        core.checked_labels(np.array(["a", Odd()], dtype=object), ["a", "b"], 2)
+    assert caught.value.__context__ is None
 
 
 def test_numbers_among_strings_are_not_taken_for_strings():

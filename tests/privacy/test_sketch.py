@@ -65,8 +65,9 @@ def test_the_decoded_sketch_is_close_to_the_real_one():
 def test_values_outside_the_bounds_count_as_the_bounds():
     sketch = random_sketch(2, 4)
     clipped = release(sketch, [0, 1, 0, 1], (0, 1), **BUDGET, rehearsal=no_noise)
-    outside = release(sketch, [-7, 1e300, -0.1, 1], (0, 1), **BUDGET, rehearsal=no_noise)
-    assert np.array_equal(clipped.values, outside.values)
+    for outside in ([-7, 1e300, -0.1, 1], [-1e300, 7, -1e-300, 1.1]):
+        out = release(sketch, outside, (0, 1), **BUDGET, rehearsal=no_noise)
+        assert np.array_equal(clipped.values, out.values)
 
 
 def test_one_step_over_length_one_is_refused_and_one_at_it_is_not():
@@ -135,7 +136,7 @@ def test_ten_million_people_fit_into_64_bits():
 
 
 @pytest.mark.parametrize("people", [1, 4, 5, 1000])
-@pytest.mark.parametrize("noise_std", [0.0, 0.01, 0.25, 1.0, 3.7, 1e4, 5e5])
+@pytest.mark.parametrize("noise_std", [0.0, 1e-9, 0.01, 0.25, 1.0, 3.7, 1e4, 5e5])
 def test_the_grid_of_u_is_the_finest_that_fits(people, noise_std):
     """Sums and noise up to 64 standard deviations stay at or below 2^61, in exact arithmetic."""
     sketch = Sketch(np.vstack([np.full(people, -(1 << 20)), np.ones(people)]).astype(np.int32), 20)
@@ -193,7 +194,8 @@ def test_the_grid_check_is_that_of_the_lemma():
             assert core.grid_is_fine_enough(scale * factor, count, epsilon) == fine
     assert core.grid_is_fine_enough(1e300, 1, 1.0)
     assert not core.grid_is_fine_enough(1e-300, 1, 1.0)
-    assert core.grid_is_fine_enough(1.0, 0, 1.0)
+    assert core.grid_is_fine_enough(0.5, 0, 1.0)
+    assert not core.grid_is_fine_enough(0.0, 0, 1.0)
     for scale, epsilon in [(0.0, 1.0), (-1e9, 1.0), (math.nan, 1.0), (1e9, math.nan), (1e9, -1.0)]:
         assert not core.grid_is_fine_enough(scale, 1, epsilon)
 
@@ -317,11 +319,12 @@ def asked(monkeypatch):
     [([0.1, 0.2, 0.3], 1.0), ([[0.1], [0.2], [0.3]], 1.0), (np.eye(3)[:, :2], math.sqrt(2))],
 )
 @pytest.mark.parametrize("parts", [1, 3])
-def test_opendp_is_asked_for_the_noise_that_the_proof_names(asked, y, sensitivity, parts):
-    sketch = random_sketch(2, 3)
-    out = release(sketch, y, (0, 1), **BUDGET, parts=parts)
-    bare = release(sketch, y, (0, 1), **BUDGET, parts=parts, rehearsal=no_noise)
-    sigma = gaussian_sigma(1.0, 0.01) * math.sqrt(parts)
+@pytest.mark.parametrize("epsilon", [1.0, 50.0])  # σ above 1, and below
+def test_opendp_is_asked_for_the_noise_that_the_proof_names(asked, y, sensitivity, parts, epsilon):
+    sketch, budget = random_sketch(2, 3), {"epsilon": epsilon, "delta": 0.01}
+    out = release(sketch, y, (0, 1), **budget, parts=parts)
+    bare = release(sketch, y, (0, 1), **budget, parts=parts, rehearsal=no_noise)
+    sigma = gaussian_sigma(epsilon, 0.01) * math.sqrt(parts)
     (domain, metric, scale), values = asked
     assert scale == sigma * sensitivity * 2.0**out.bits
     assert "i64" in domain
@@ -332,7 +335,7 @@ def test_opendp_is_asked_for_the_noise_that_the_proof_names(asked, y, sensitivit
     assert out.values.shape == (2, *np.shape(y)[1:])
     assert out.values.dtype == np.int64
     assert (out.sigma, out.sensitivity, out.parts) == (sigma, sensitivity, parts)
-    assert (out.epsilon, out.delta, out.calibration) == (1.0, 0.01, "analytic")
+    assert (out.epsilon, out.delta, out.calibration) == (epsilon, 0.01, "analytic")
     assert out.private
 
 
@@ -397,8 +400,10 @@ def test_nothing_is_committed_or_drawn_for_a_release_that_is_refused(asked, act,
         with pytest.raises(ValueError, match=message):
             act(sketch, **{**how, **more})
     monkeypatch.setattr(core, "grid_is_fine_enough", lambda *_: False)
-    with pytest.raises(ValueError, match="2 values are too many for the noise grid at epsilon=1;"):
-        act(random_sketch(2, 2), **how)
+    for epsilon in (1.0, 50.0):
+        message = f"2 values are too many for the noise grid at epsilon={epsilon:g};"
+        with pytest.raises(ValueError, match=message):
+            act(random_sketch(2, 2), **{**how, "epsilon": epsilon})
     assert asked == []
 
 

@@ -51,7 +51,7 @@ def checked_outputs(
     lo, hi = (_bound(end, values.shape[1]) for end in bounds)
     with np.errstate(over="ignore", invalid="ignore"):
         width = hi - lo
-    if not (np.all(np.isfinite(lo)) and np.all(np.isfinite(width)) and np.all(width > 0)):
+    if not np.all((width > 0) & (width < np.inf)):
         raise ValueError(f"bounds must be finite with lo < hi, got lo={bounds[0]}, hi={bounds[1]}")
     return values, lo, hi, flat
 
