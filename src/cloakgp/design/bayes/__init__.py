@@ -2,7 +2,8 @@
 
 A priori u has covariance A = diag(a) + L Lᵀ; s = T u + σ z is published.  Minimise the trace of
 C cov(u | s) Cᵀ.  It is convex in Π = TᵀT ⪰ 0 with Π_ii ≤ 1, and the best Π has at most the rank of
-C, so T is found directly, and the certificate comes from the dual.
+C.  ``few`` looks for T itself; ``many`` for a state from which everybody finds their own column
+(``answer``); ``certificate`` says of any sketch, from the dual, how good it is.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ from __future__ import annotations
 import numpy as np
 
 from cloakgp.design.bayes.certificate import certify
+from cloakgp.design.bayes.crowd import Crowd
 from cloakgp.design.bayes.descent import descend
+from cloakgp.design.bayes.many import Solution
 from cloakgp.design.bayes.people import columns_of
 from cloakgp.design.bayes.prior import Prior
-from cloakgp.design.bayes.problem import Problem, alike
-from cloakgp.design.bayes.solver import solve
+from cloakgp.design.bayes.problem import alike
+from cloakgp.design.bayes.solver import shorten, solve, value_of, whole
 from cloakgp.design.result import TARGET_GAP, Design, status_of
 from cloakgp.design.threads import single_threaded
-from cloakgp.design.workload import check_weights, empty_design, row_space
+from cloakgp.design.workload import empty_design
 
 __all__ = ["Prior", "bayes"]
+
+#: Above this many people, equal ones are not looked for: cells find them, too.
+MANY_PEOPLE = 20_000
 
 
 @single_threaded
@@ -31,28 +37,25 @@ def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> 
     """
     if rank is not None and rank < 1:
         raise ValueError(f"rank must be at least 1, got {rank!r}")
-    P, N = prior.C.shape
-    _, size, V = row_space(np.sqrt(check_weights(prior.weights, P))[:, None] * prior.C)
-    if len(size) == 0:
+    N = prior.C.shape[1]
+    crowd = Crowd.of(prior)
+    if crowd is None:
         return empty_design(N, prior.floor)
-    unit = float(size[0]) ** 2  # the solver works in units of the largest direction
-    everybody = Problem(
-        (size / size[0])[:, None] * V,
-        prior.diagonal,
-        prior.factor,
-        prior.sigma,
-        prior.floor / unit,
-    )
-    if everybody.totals.scale == 0.0:
-        return empty_design(N, prior.floor)
-    first, member, count = alike(prior)
-    problem = everybody.of(first, count)
-    T, iterations, reason = solve(problem, gap)
-    found = certify(everybody, columns_of(T[:, member]))
-    value, bound = found.value, found.bound
-    if rank is not None and rank < T.shape[0]:
-        T, more, _ = descend(problem, T[:rank], gap)
-        value, reason = certify(everybody, columns_of(T[:, member])).value, "capped rank"
-        iterations += more
-    relative = max(0.0, (value - bound) / value) if value > 0 else float("inf")
-    return Design(T[:, member], value * unit, relative, status_of(relative, iterations, reason))
+    if N > MANY_PEOPLE:
+        found, reason = solve(crowd, gap)
+    else:
+        # Equal people, to ten digits, are solved as one; the certificate is of the real people.
+        first, member, count = alike(prior)
+        merged, reason = solve(whole(crowd).of(first, count), gap)
+        T = merged.T[:, member]
+        real = certify(crowd, columns_of(T), gap=gap)
+        found = Solution(T, real.value, real.bound, merged.steps)
+    found = shorten(crowd, found, max(gap, found.gap))
+    if rank is not None and rank < len(found.T):
+        T, more, _ = descend(whole(crowd), found.T[:rank], gap)
+        value = value_of(crowd, T)
+        found, reason = Solution(T, value, found.bound, found.steps + more), "capped rank"
+    value = found.value + crowd.tail
+    relative = max(0.0, (value - found.bound) / value) if value > 0 else np.inf
+    status = status_of(relative, found.steps, reason)
+    return Design(found.T, value * crowd.unit, relative, status)

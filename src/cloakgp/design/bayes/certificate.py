@@ -21,11 +21,13 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from cloakgp.design.bayes.people import Columns, People, longest_sum, squares
-from cloakgp.design.bayes.tighten import Quadratic, tighten
+from cloakgp.design.bayes.tighten import Quadratic, guess, tighten
 from cloakgp.design.result import Array
 
 #: Better prices are looked for so often, at most, and as long as they help by this share.
 POLISH, POLISH_HELPS = 25, 1e-3
+#: A bound further from the value than this many times the gap asked for is not worth a better K.
+WORTH = 1e3
 #: The unit round-off of floating point.
 UNIT = 2.0**-53
 #: People of no influence get a sliver of the mean price: rounding must not divide by zero.
@@ -38,8 +40,13 @@ class Certificate:
 
     value: float
     bound: float
-    lacking: Array  # (p, m): directions of the workload in which the sketch should tell more
-    prices: Array  # (p, p): the matrix P that priced people, μ = (bᵀ P b)^(1/2)
+    Omega: Array  # (p, p): Σ b bᵀ/(μ σ²), at most I and I where something is told, at the optimum
+
+    @property
+    def lacking(self) -> Array:
+        """Directions of the workload (p, m) in which the sketch should tell more, worst first."""
+        eigen, vectors = np.linalg.eigh(self.Omega)
+        return vectors[:, eigen > 1.0 + 1e-9][:, ::-1]
 
     @property
     def gap(self) -> float:
@@ -124,43 +131,49 @@ def certify(
     own, sigma2 = float(np.sum(decoder.Q**2)), people.sigma**2
     root = decoder.Q.T
     P = root @ root.T if prices is None else prices
-    best = lacking = used = None
-    value = np.inf
-    for _ in range(POLISH if prices is None else 1):
+    best, value, Omega, dearest = -np.inf, np.inf, P, None
+    for number in range(POLISH if prices is None else 1):
         sums = sum_dual(people, columns, decoder, P)
+        dual = dual_of(people, decoder, sums)
         # f = tr W A Wᵀ + σ² ‖Q‖², the least over all Q: rounding in Q hardly moves it.
         f = float(np.trace(sums.ww)) + float(np.sum(sums.wL**2)) + sigma2 * own
         value = people.floor + f
-        Omega = symmetric(sums.bb) / sigma2
-        if lacking is None:
-            eigen, vectors = np.linalg.eigh(Omega)
-            lacking = vectors[:, eigen > 1.0 + 1e-9][:, ::-1]
-        bound = people.floor + dual_bound(people, decoder, sums, Omega, f, gap)
-        helped = best is None or value - bound < (value - best) * (1.0 - POLISH_HELPS)
-        if best is None or bound > best:
-            best, used = bound, P
-        if value - bound <= gap * value or not helped:
+        Omega = dual.Omega if number == 0 else Omega
+        bound = people.floor + dual_bound(people, decoder, sums, dual, guess(dual), f)
+        helped = value - bound < (value - best) * (1.0 - POLISH_HELPS)
+        if bound > best:
+            best, dearest = bound, (sums, dual, f)
+        if value - best <= gap * value or not helped:
             break
         # At the best prices Ω P = P; one step of that fixed point, on a root of P: for large Ω
         # rounding in Ω P Ω would give negative prices.
-        root = Omega @ root
+        root = dual.Omega @ root
         P = root @ root.T
-    assert best is not None
-    assert lacking is not None
-    assert used is not None
-    return Certificate(value, best, lacking, used)
+    if dearest is not None and gap * value < value - best <= (gap * WORTH or np.inf) * value:
+        sums, dual, f = dearest
+        K = tighten(dual, enough=f - 0.5 * gap * value + sums.mu)
+        best = max(best, people.floor + dual_bound(people, decoder, sums, dual, K, f))
+    return Certificate(value, best, Omega)
+
+
+def dual_of(people: People, decoder: Decoder, sums: DualSums) -> Quadratic:
+    """Return what the dual point is worth as a function of K."""
+    Y = decoder.Y
+    return Quadratic(
+        S=sums.wv + Y @ people.totals.VL.T,
+        G=symmetric(sums.ww) + Y @ Y.T,
+        Omega=symmetric(sums.bb) / people.sigma**2,
+    )
 
 
 def dual_bound(
-    people: People, decoder: Decoder, sums: DualSums, Omega: Array, f: float, gap: float
+    people: People, decoder: Decoder, sums: DualSums, dual: Quadratic, K: Array, f: float
 ) -> float:
-    """Return the dual bound without the floor, less what rounding may have added to it.
+    """Return the bound of a dual point and K, less what rounding may have added to it.
 
-    K is looked for until the bound is near ``f``, the value of the sketch without the floor.
+    It is without the floor; f is the value of the sketch, without it, too.
     """
-    totals, Y = people.totals, decoder.Y
-    dual = Quadratic(sums.wv + Y @ totals.VL.T, symmetric(sums.ww) + Y @ Y.T, Omega)
-    K = tighten(dual, enough=f - 0.5 * gap * (f + people.floor) + sums.mu)
+    totals, Y, Omega = people.totals, decoder.Y, dual.Omega
     p, q = Y.shape
     # A sum of n terms, in any order, is off by at most n UNIT Σ|terms|; blocks are added up last.
     n = longest_sum(people.count) + p + q + 8

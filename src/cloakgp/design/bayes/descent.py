@@ -18,10 +18,13 @@ CHECK_EVERY, ENOUGH = 25, 0.1
 STOPPED_BY_CALLBACK = 99
 
 
-def descend(problem: Problem, T: Array, gap: float) -> tuple[Array, int, str]:
+def descend(
+    problem: Problem, T: Array, gap: float, limit: int | None = None
+) -> tuple[Array, int, str]:
     """Run L-BFGS on Z (r + 1, N), T = the first r rows of Z with its columns made unit vectors.
 
-    The last row is slack: it lets a column of T be shorter than 1, smoothly.
+    The last row is slack: it lets a column of T be shorter than 1, smoothly.  ``limit`` is a limit
+    on the iterations, beside that of the work.
     """
     r, N = T.shape
     if certify(problem, columns_of(T), gap=ENOUGH * gap).meets(ENOUGH * gap):
@@ -51,6 +54,7 @@ def descend(problem: Problem, T: Array, gap: float) -> tuple[Array, int, str]:
     slack = np.sqrt(np.maximum(1.0 - np.einsum("ri,ri->i", T, T), 0.01))
     Z = np.vstack([T, slack])
     most = int(np.clip(WORK // T.size, FEWEST_ITERATIONS, MOST_ITERATIONS))
+    most = most if limit is None else min(most, limit)
     options = {"maxfun": 2 * most, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
     iterations, before = 0, np.inf
     while iterations < most:

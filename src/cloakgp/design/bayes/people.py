@@ -41,6 +41,7 @@ class Totals:
     own: Array  # Σ a v vᵀ, (p, p)
     shared: Array  # Σ l lᵀ, (q, q)
     sizes: float  # Σ ‖v‖‖l‖
+    variance: float  # Σ a
 
     @property
     def covariance(self) -> Array:
@@ -89,13 +90,15 @@ def longest_sum(count: int) -> int:
 
 def add_up(people: People, p: int, q: int) -> Totals:
     """Return the sums over everybody."""
-    VL, own, shared, sizes = np.zeros((p, q)), np.zeros((p, p)), np.zeros((q, q)), 0.0
+    VL, own, shared = np.zeros((p, q)), np.zeros((p, p)), np.zeros((q, q))
+    sizes = variance = 0.0
     for block in people.blocks():
         VL += block.V @ block.L
         own += (block.V * block.a) @ block.V.T
         shared += block.L.T @ block.L
         sizes += float(np.sqrt(squares(block.V)) @ np.sqrt(squares(block.L.T)))
-    return Totals(VL, own, shared, sizes)
+        variance += float(block.a.sum())
+    return Totals(VL, own, shared, sizes, variance)
 
 
 def squares(columns: Array) -> Array:

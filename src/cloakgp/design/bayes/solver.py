@@ -1,63 +1,87 @@
-"""From a problem to a sketch: where to begin, which method, and when it is good enough."""
+"""Which method: descent on T where people are few, a saddle point in (P, Y) where they are many.
+
+Descent is the quickest where it works, and gets lost where some directions are told a thousand
+times louder than others.  The saddle point needs more for a start and then never hesitates, but a
+Newton step costs the cube of its unknowns.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from cloakgp.design.bayes.certificate import certify
-from cloakgp.design.bayes.descent import ENOUGH, descend, unit_columns
-from cloakgp.design.bayes.people import columns_of, squares
+from cloakgp.design.bayes.few import solve_few
+from cloakgp.design.bayes.many import Solution, solve_many
+from cloakgp.design.bayes.people import People, columns_of, slices
 from cloakgp.design.bayes.problem import Problem
-from cloakgp.design.bayes.sweeps import sweep
 from cloakgp.design.result import Array
-from cloakgp.design.total import total
 
-#: Above this many distinct people, so many groups of similar people are solved first and give the
-#: start, which need not be certified to more than ROUGH_GAP.
-FEW_PEOPLE, GROUPS, ROUGH_GAP = 4000, 256, 1e-3
-#: Above this many people, sweeps come first.
-MANY_PEOPLE = 500
-#: How often directions that T lacks may be added to it.
-ESCAPES = 4
-#: Singular values of T below this share of the largest are candidates to drop, boldest first.
-SMALL_ROWS = (1e-2, 1e-5)
+#: Up to this many people descent is tried first, for so many iterations.
+FEW_PEOPLE, BRISK = 500, 300
+#: Rows of T below this share of the largest are candidates to drop, boldest first.
+SMALL_ROWS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
-def solve(problem: Problem, gap: float) -> tuple[Array, int, str]:
-    """Return T, the number of iterations, and why it is no better."""
-    T = start(problem)
-    if problem.V.shape[1] > MANY_PEOPLE:
-        T = sweep(problem, T, gap)
-    T, iterations, reason = descend(problem, T, gap)
-    found = certify(problem, columns_of(T))
-    for _ in range(ESCAPES):
-        room = problem.V.shape[0] - T.shape[0]
-        if found.meets(gap) or room <= 0 or found.lacking.shape[1] == 0:
-            break
-        Q, R, _ = problem.decode(T)
-        prices = np.sqrt(squares(Q @ R)) + 1e-12
-        lacking = unit_columns(found.lacking[:, :room].T @ R / prices)
-        T, more, reason = descend(problem, np.vstack([T, 0.1 * lacking]), gap)
-        iterations, found = iterations + more, certify(problem, columns_of(T))
-    # Rotate T to its singular directions (Π stays) and keep the fewest rows that are as good.
-    _, size, directions = np.linalg.svd(T, full_matrices=False)
-    T = size[:, None] * directions
+def solve(people: People, gap: float) -> tuple[Solution, str]:
+    """Return a sketch of everybody with its certificate, and why it is no better."""
+    best: Solution | None = None
+    steps, reason = 0, ""
+    if people.count <= FEW_PEOPLE:
+        best, reason = _descend(people, gap, BRISK)
+        steps = best.steps
+        if best.gap <= gap:
+            return best, reason
+    found = solve_many(people, gap, None if best is None else best.T)
+    if found is not None:
+        steps += found.steps
+        best = found if best is None or found.gap < best.gap else best
+        reason = "the saddle point is as good as floating point allows"
+    if best is None or best.gap > gap:
+        found, reason = _descend(people, gap, None)
+        steps += found.steps
+        best = found if best is None or found.gap < best.gap else best
+    return replace(best, steps=steps), reason
+
+
+def _descend(people: People, gap: float, most: int | None) -> tuple[Solution, str]:
+    T, steps, reason = solve_few(whole(people), gap, most)
+    found = certify(people, columns_of(T), gap=gap)
+    return Solution(T, found.value, found.bound, steps), reason
+
+
+def whole(people: People) -> Problem:
+    """Return the problem with everybody in memory."""
+    if isinstance(people, Problem):
+        return people
+    blocks = list(people.blocks())
+    V = np.hstack([block.V for block in blocks])
+    L = np.vstack([block.L for block in blocks])
+    return Problem(V, np.hstack([block.a for block in blocks]), L, people.sigma, people.floor)
+
+
+def shorten(people: People, found: Solution, gap: float) -> Solution:
+    """Turn T to its main directions, in place, and keep the fewest rows that are good enough."""
+    T = found.T
+    gram = np.zeros((len(T), len(T)))
+    for place in slices(people.count):
+        gram += T[:, place] @ T[:, place].T
+    size, turn = np.linalg.eigh(gram)
+    size, turn = np.sqrt(np.maximum(size[::-1], 0.0)), turn[:, ::-1]
+    for place in slices(people.count):
+        T[:, place] = turn.T @ T[:, place]
     for share in SMALL_ROWS:
         r = max(1, int(np.sum(size > share * size[0])))
-        if r == len(size):
+        if r == len(T):
             break
-        shorter, more, _ = descend(problem, T[:r], gap)
-        iterations += more
-        new = certify(problem, columns_of(shorter))
-        if new.meets(max((found.value - found.bound) / found.value, ENOUGH * gap)):
-            return shorter, iterations, reason
-    return T, iterations, reason
+        value = value_of(people, T[:r])
+        if value - found.bound <= gap * value:
+            return replace(found, T=T[:r].copy(), value=value)
+    return found
 
 
-def start(problem: Problem) -> Array:
-    """Return a sketch to begin with: that of groups of similar people, or of ``total``."""
-    N = problem.V.shape[1]
-    if N > FEW_PEOPLE:
-        coarse, member = problem.coarse(GROUPS)
-        return solve(coarse, ROUGH_GAP)[0][:, member]
-    return unit_columns(total(problem.V, gap=ROUGH_GAP).T)
+def value_of(people: People, T: Array) -> float:
+    """Return the value of a sketch."""
+    nothing = np.zeros((people.totals.VL.shape[0],) * 2)
+    return certify(people, columns_of(T), gap=np.inf, prices=nothing).value

@@ -33,16 +33,23 @@ class Quadratic:
         return float(2.0 * np.sum(K * self.S.T) - np.sum((K @ self.G) * K))
 
 
-def tighten(dual: Quadratic, enough: float = np.inf) -> Array:
-    """Return a K with K Ω Kᵀ ⪯ I, to rounding; stop where the value is ``enough``."""
+def guess(dual: Quadratic) -> Array:
+    """Return a K with K Ω Kᵀ ⪯ I that shrinks, or evens out, the directions of Ω."""
     w, R = np.linalg.eigh(dual.Omega)
-    w = np.maximum(w, LEAST_OMEGA)  # K Ω Kᵀ only grows by it
-    # First guesses: shrink what is too large; and let the rest that the sketch tells of grow, too.
+    w = np.maximum(w, LEAST_OMEGA)
     shrunk = (R * np.minimum(1.0, w**-0.5)) @ R.T
+    # Directions that the sketch tells of may grow, too, where Ω is below 1.
     evened = (R * np.where(w > 2.0 * LEAST_OMEGA, w**-0.5, 1.0)) @ R.T
-    best = max((shrunk, evened), key=dual.value)
+    return max((shrunk, evened), key=dual.value)
+
+
+def tighten(dual: Quadratic, enough: float = np.inf) -> Array:
+    """Return the best K with K Ω Kᵀ ⪯ I, to rounding; stop where the value is ``enough``."""
+    best = guess(dual)
     most = dual.value(best)
     # Accelerated projected gradients in B = K Ω^(1/2), whose singular values must not exceed 1.
+    w, R = np.linalg.eigh(dual.Omega)
+    w = np.maximum(w, LEAST_OMEGA)  # K Ω Kᵀ only grows by it
     root, inverse = (R * np.sqrt(w)) @ R.T, (R / np.sqrt(w)) @ R.T
     curvature = inverse @ dual.G @ inverse
     target = dual.S.T @ inverse
@@ -52,8 +59,7 @@ def tighten(dual: Quadratic, enough: float = np.inf) -> Array:
     B = before = best @ root
     momentum = 1.0
     for step in range(1, STEPS + 1):
-        U, s, Vt = np.linalg.svd(B + (target - B @ curvature) / steepest)
-        new = (U * np.minimum(s, 1.0)) @ Vt
+        new = _into_ball(B + (target - B @ curvature) / steepest)
         after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         B = new + (momentum - 1.0) / after * (new - before)
         before, momentum = new, after
@@ -66,3 +72,9 @@ def tighten(dual: Quadratic, enough: float = np.inf) -> Array:
             if most >= enough or gained <= 1e-10 * abs(most):
                 break
     return best
+
+
+def _into_ball(B: Array) -> Array:
+    """Return the nearest matrix whose singular values do not exceed 1."""
+    squared, V = np.linalg.eigh(B.T @ B)
+    return B @ ((V / np.sqrt(np.maximum(squared, 1.0))) @ V.T)

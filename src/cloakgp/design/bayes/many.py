@@ -1,0 +1,224 @@
+"""Many people: a small saddle point on cells, tilted until it is everybody's.
+
+In turn: everybody answers the present state, which gives a sketch, its certificate and the slopes
+of everybody's saddle point; then cells of people who answer alike, with linear terms that make
+their slopes agree with everybody's, are solved for the next state.  Two turns are usual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cloakgp.design.bayes.answer import TINY, State, answer
+from cloakgp.design.bayes.cells import Cells, Features, gather
+from cloakgp.design.bayes.certificate import Certificate, certify
+from cloakgp.design.bayes.few import ROUGH_GAP, solve_few
+from cloakgp.design.bayes.frame import (
+    Frame,
+    larger_frame,
+    state_of,
+    strong_coupling,
+    whole_frame,
+)
+from cloakgp.design.bayes.path import Care, follow
+from cloakgp.design.bayes.people import Block, People, columns_of
+from cloakgp.design.bayes.problem import Problem
+from cloakgp.design.bayes.saddle import Place, Saddle
+from cloakgp.design.result import Array
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes where."""
+
+    everybody: int = 1500  # up to so many people, each is a cell
+    first: int = 256  # cells of people who are alike, for a start
+    cells: int = 1024  # cells of people who answer alike; twice as many where that is too few …
+    most_cells: int = 8192  # … but no more than this
+    rounds: int = 12  # passes over everybody, at most
+    progress: float = 0.2  # a round that leaves more of the gap than this asks for more cells
+    last_level: float = 2e-7  # of the value: what smoothing may cost in the end …
+    rough_level: float = 1e-3  # … and on the first cells
+    restart: float = 3.0  # times the gap: the level from which a round starts …
+    highest: float = 1e-2  # … at most this share of the value
+    small: int = 900  # unknowns, up to which all directions take part from the start
+    largest: int = 5000  # unknowns of a saddle point: a Newton step costs their cube
+    remains: float = 1e-4  # the value is taken to be at least this share of the prior variance
+
+
+EFFORT = Effort()
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A sketch, its value, and a bound on the value of any."""
+
+    T: Array
+    value: float
+    bound: float
+    steps: int
+
+    @property
+    def gap(self) -> float:
+        """The relative distance of the value from the bound."""
+        return max(0.0, (self.value - self.bound) / self.value) if self.value > 0 else np.inf
+
+
+def solve_many(
+    people: People, gap: float, start: Array | None = None, effort: Effort = EFFORT
+) -> Solution | None:
+    """Return a sketch of everybody, or None if the saddle point is too large.
+
+    ``start`` is a sketch to begin with.
+    """
+    VL, N = people.totals.VL, people.count
+    level = effort.rough_level * max(people.floor, effort.remains * people.totals.scale)
+    each = effort.everybody >= N
+    coupling = strong_coupling(people)
+    cells = gather(people, _nature(people, coupling), N if each else effort.first, coupling)
+    whole = whole_frame(people, coupling)
+    if start is None and whole.unknowns <= effort.small:
+        frame, place, steps = whole, *_first_path(people, whole, cells, level)
+    else:
+        state = (
+            state_of(people, start) if start is not None else _rough_state(people, cells, coupling)
+        )
+        frame, steps = Frame(state.basis, coupling), 0
+        if frame.unknowns > effort.largest:
+            return None
+        place = frame.place(state, level / people.sigma**2)
+    rest = VL  # of Y, outside of the frame
+    best: Certificate | None = None
+    best_state, bound, last, size = None, -np.inf, np.inf, effort.cells
+    T: Array | None = None
+    for number in range(effort.rounds):
+        state = frame.state(place, rest, level / N)
+        heard = listen(people, state, T)
+        T = heard.T
+        found = certify(people, columns_of(T), gap=gap, prices=state.P)
+        bound = max(bound, found.bound)
+        if best is None or found.value < best.value:
+            best, best_state = found, state
+        left = best.value - bound
+        if left <= gap * best.value or number == effort.rounds - 1:
+            break
+        if not each and (number == 0 or left > effort.progress * last):
+            size = size if number == 0 else min(2 * size, effort.most_cells)
+            cells = gather(people, _response(people, state, heard), size, coupling)
+        last = left
+        larger = larger_frame(frame, state, found.Omega) if frame is not whole else None
+        if larger is not None and larger.unknowns <= effort.largest:
+            frame, T = larger, None
+            place = frame.place(state, level / people.sigma**2)
+            state = frame.state(place, state.Y, level / N)
+            heard = listen(people, state, None, keep=False)
+        saddle = tilted(people, cells, frame, place, heard, level)
+        rest = VL - state.basis @ heard.xL
+        end = effort.last_level * best.value
+        begin = float(np.clip(effort.restart * left, 10.0 * end, effort.highest * best.value))
+        path = follow(saddle, place, max(begin, end), end, Care())
+        place, steps, level = path.place, steps + path.steps, end
+    assert best is not None
+    assert best_state is not None
+    if T is None or best_state is not state:
+        T = listen(people, best_state, T).T
+    return Solution(T, best.value, bound, steps)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Sums over everybody's answers, in the eigenbasis of P."""
+
+    T: Array  # (k, N)
+    zz: Array  # Σ μ z zᵀ, (k, k)
+    xL: Array  # Σ x lᵀ, (k, q)
+    mu: float  # root mean square of μ
+
+
+def listen(people: People, state: State, buffer: Array | None, *, keep: bool = True) -> Heard:
+    """Let everybody answer; their columns go to ``buffer``, if it fits."""
+    k, N = len(state.sizes), people.count
+    T = np.zeros((k, 0))
+    if keep:
+        T = buffer if buffer is not None and buffer.shape == (k, N) else np.empty((k, N))
+    zz, tL, mu2 = np.zeros((k, k)), np.zeros((k, state.Y.shape[1])), 0.0
+    for block in people.blocks():
+        t, mu = answer(state.pull(block), state.sizes, block.a, state.tau)
+        if keep:
+            T[:, block.place] = t
+        zz += (t * mu) @ t.T
+        tL += t @ block.L
+        mu2 += float(mu @ mu)
+    root = np.sqrt(state.sizes)[:, None]
+    return Heard(T, zz / root / root.T, root * tL, float(np.sqrt(mu2 / N)))
+
+
+def tilted(
+    people: People, cells: Cells, frame: Frame, place: Place, heard: Heard, level: float
+) -> Saddle:
+    """Return the cells' saddle point with linear terms that give it everybody's slopes here."""
+    plain = frame.saddle(people, cells)
+    here = plain.slopes(place, level)
+    k = len(place.e)
+    # Everybody's slopes are those of the formulas in ``Saddle``, with sums over everybody.
+    by_P = np.diag(people.sigma**2 - level / k / place.e) - heard.zz
+    by_Y = place.U.T @ (plain.VL - place.Y) - heard.xL @ frame.coupling
+    tilt_P = place.U @ (by_P - here.by_P) @ place.U.T
+    return Saddle(
+        plain.cells,
+        plain.VL,
+        plain.sigma,
+        0.5 * (tilt_P + tilt_P.T),
+        place.U @ (by_Y - here.by_Y),
+    )
+
+
+def _first_path(people: People, frame: Frame, cells: Cells, level: float) -> tuple[Place, int]:
+    """Return where the path through the first cells leads, from anywhere."""
+    k, scale = frame.basis.shape[1], people.totals.scale
+    saddle = frame.saddle(people, cells)
+    place = Place(np.full(k, 0.1 * scale / (people.sigma**2 * k)), np.eye(k), 0.5 * saddle.VL)
+    path = follow(saddle, place, 0.3 * scale, level, Care(last=1.0))
+    return path.place, path.steps
+
+
+def _rough_state(people: People, cells: Cells, coupling: Array) -> State:
+    """Return the state of a rough sketch of the cells, found without any saddle point."""
+    problem = Problem(
+        cells.V, cells.a * cells.w, cells.L * cells.w[:, None], people.sigma, people.floor
+    )
+    state = state_of(problem, solve_few(problem, ROUGH_GAP)[0])
+    return replace(state, Y=state.Y @ coupling.T)
+
+
+def _nature(people: People, coupling: Array) -> Features:
+    """Tell people apart by what they are."""
+    totals, N = people.totals, people.count
+    typical = max(totals.variance / N, TINY)
+    # v in units in which the variance a‖v‖² is that of the typical person, l likewise.
+    asked = max(float(np.sqrt(np.diag(totals.own).max() / (N * typical))), TINY)
+    strength = np.diag(coupling.T @ totals.shared @ coupling).max(initial=0.0)
+    common = max(float(np.sqrt(strength / N)), TINY)
+
+    def features(block: Block) -> Array:
+        return np.vstack(
+            [block.V / asked, (block.L @ coupling).T / common, block.a[None] / typical]
+        )
+
+    return features
+
+
+def _response(people: People, state: State, heard: Heard) -> Features:
+    """Tell people apart by what they answer, and by what they would like to answer."""
+    typical = max(people.totals.variance / people.count, TINY)
+    root = np.sqrt(state.sizes)[:, None]
+
+    def features(block: Block) -> Array:
+        # √e h = (a e + μ) t, in units of μ: how far from the kink at which μ becomes 0
+        pull = root * state.pull(block)
+        t = answer(pull / root, state.sizes, block.a, state.tau)[0]
+        return np.vstack([t, pull / heard.mu, block.a[None] / typical])
+
+    return features
