@@ -1,11 +1,15 @@
 """A solver that stops early says so, and what it then claims is still true."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from design_reference import bayes_value, total_value, volume_value, worst_value
 
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
-from cloakgp.design.bayes import descent
+from cloakgp.design.bayes import descent, solver
+from cloakgp.design.bayes.crowd import Crowd
+from cloakgp.design.bayes.many import EFFORT, solve_many
 from cloakgp.design.dual import generation, interior
 from cloakgp.design.result import TARGET_GAP
 
@@ -63,6 +67,7 @@ def test_bayes_admits_too_few_iterations(q, iterations, monkeypatch):
     rng = np.random.default_rng(2)
     prior = Prior(rng.normal(size=(6, 60)), np.full(60, 0.1), rng.normal(size=(60, q)), 0.5)
     best = bayes(prior).value
+    monkeypatch.setattr(solver, "solve_many", lambda *args: None)  # descent is alone
     monkeypatch.setattr(descent, "FEWEST_ITERATIONS", iterations)
     monkeypatch.setattr(descent, "MOST_ITERATIONS", iterations)
     early = bayes(prior)
@@ -74,10 +79,22 @@ def test_the_work_of_bayes_is_limited_by_the_size_of_the_sketch(monkeypatch):
     C = np.random.default_rng(3).normal(size=(6, 60))
     prior = Prior.independent(C, 1 / 12, 0.1)
     best = bayes(prior).value
+    monkeypatch.setattr(solver, "solve_many", lambda *args: None)
     monkeypatch.setattr(descent, "WORK", 6 * 60)
     monkeypatch.setattr(descent, "FEWEST_ITERATIONS", 2)
     early = bayes(prior)
     assert_honest("bayes", early, best, bayes_value(prior, early.T))
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_saddle_point_that_is_left_too_early_is_admitted(rounds):
+    rng = np.random.default_rng(2)
+    prior = Prior(rng.normal(size=(6, 60)), np.full(60, 0.1), rng.normal(size=(60, 2)), 0.5)
+    crowd, best = Crowd.of(prior), bayes(prior).value
+    early = solve_many(crowd, 1e-9, effort=replace(EFFORT, rounds=rounds, last_level=1e-4))
+    assert early.gap > 1e-5
+    assert early.value * crowd.unit == pytest.approx(bayes_value(prior, early.T), rel=1e-8)
+    assert early.bound * crowd.unit <= best * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

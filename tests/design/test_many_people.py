@@ -17,7 +17,7 @@ from design_reference import (
 )
 
 from cloakgp.design import Prior, bayes, total, volume, worst
-from cloakgp.design.bayes import solver
+from cloakgp.design.bayes import few, solver
 from cloakgp.design.dual import generation
 
 PEOPLE = 20_000
@@ -87,8 +87,9 @@ def test_bayes_reaches_the_target_with_and_without_a_grouped_start(people):
 @pytest.mark.parametrize("shape", [(20, 150), (50, 150)], ids=str)
 def test_a_grouped_start_does_not_lose_directions(shape, monkeypatch):
     # With few groups the start has fewer rows than the best sketch of everybody.
-    monkeypatch.setattr(solver, "FEW_PEOPLE", 50)
-    monkeypatch.setattr(solver, "GROUPS", 16)
+    monkeypatch.setattr(solver, "solve_many", lambda *args: None)  # descent is alone
+    monkeypatch.setattr(few, "FEW_PEOPLE", 50)
+    monkeypatch.setattr(few, "GROUPS", 16)
     prior = Prior.independent(np.random.default_rng(0).normal(size=shape), 1 / 12, 2.0)
     design = bayes(prior)
     value, bound = bayes_value(prior, design.T), bayes_bound(prior, design.T)
@@ -102,3 +103,18 @@ def test_copies_of_one_person_are_solved_as_one():
         assert design.certified
         columns = design.T.reshape(design.rank, 9, 3000)
         np.testing.assert_allclose(columns, columns[:, :, :1] * np.ones(3000), atol=1e-9)
+
+
+def test_people_who_differ_by_rounding_alone_are_one_to_volume(admitted):
+    # Whitened, the last digits of equal people would differ by as much as the smallest directions.
+    plain = np.vander(np.linspace(-1, 1, 30), 12).T * 10.0 ** -np.linspace(0.0, 7.0, 12)[:, None]
+    copies = np.repeat(np.arange(30), 4)
+    noisy = plain[:, copies] * (
+        1.0 + 1e-16 * np.random.default_rng(3).integers(-2, 3, size=(12, 120))
+    )
+    design = volume(noisy)
+    assert design.certified
+    assert len(admitted) == 1
+    assert len(admitted[0]) <= 30
+    np.testing.assert_array_equal(design.T, design.T[:, ::4][:, copies])
+    assert design.value == pytest.approx(volume(plain).value, abs=1e-4)

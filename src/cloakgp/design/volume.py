@@ -13,7 +13,13 @@ from cloakgp.design.dual.ellipsoid import Ellipsoid, whiten
 from cloakgp.design.dual.generation import solve
 from cloakgp.design.result import TARGET_GAP, Design, status_of
 from cloakgp.design.threads import single_threaded
-from cloakgp.design.workload import check_workload, empty_design, fit_columns, row_space
+from cloakgp.design.workload import (
+    check_workload,
+    empty_design,
+    fit_columns,
+    merge_equal,
+    row_space,
+)
 
 
 @single_threaded
@@ -23,9 +29,12 @@ def volume(C: ArrayLike, *, gap: float = TARGET_GAP) -> Design:
     ``value`` is log det M on the range of C.
     """
     C = check_workload(C)
-    _, size, V = row_space(C)
+    # Whitening makes the last digits of people who are equal differ by much more: solve for one.
+    distinct, count, member = merge_equal(C)
+    _, size, V = row_space(distinct * np.sqrt(count))
     if len(size) == 0:
         return empty_design(C.shape[1])
+    V = V / np.sqrt(count)
     program = Ellipsoid(V)
     found = solve(program, V, gap, size)
     factor = program.factor(found.people, found.theta)
@@ -34,7 +43,7 @@ def volume(C: ArrayLike, *, gap: float = TARGET_GAP) -> Design:
     # C = U diag(size) V = (U diag(size) L) T, so that M = longest · (U diag(size) L)(…)ᵀ.
     log_det = len(size) * np.log(longest) + 2.0 * np.sum(np.log(np.abs(np.diag(factor)) * size))
     return Design(
-        fit_columns(T),
+        fit_columns(T)[:, member],
         float(log_det),
         max(found.gap, 0.0),
         status_of(found.gap, found.iterations, found.reason),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.design.result import Array, Design
 
 #: Singular values of a workload below this share of the largest are rounding noise.
 RANK_TOLERANCE = 1e-10
+#: Columns are compared at ten digits, and people whose columns agree to thirteen are one: their
+#: columns differ by the rounding of whoever computed them.  More people are not sorted.
+COMPARED_AT, EQUAL, MOST_SORTED = 1e-10, 1e-13, 6000
 
 
 def check_workload(C: ArrayLike) -> Array:
@@ -55,3 +58,20 @@ def row_space(C: Array) -> tuple[Array, Array, Array]:
     U, size, V = np.linalg.svd(C / largest, full_matrices=False)
     r = int(np.sum(size > RANK_TOLERANCE * size[0]))
     return U[:, :r], size[:r] * largest, V[:r]
+
+
+def merge_equal(C: Array) -> tuple[Array, Array, NDArray[np.intp]]:
+    """Return the distinct columns of C, means of equal ones, their counts, and who is which."""
+    N = C.shape[1]
+    largest = float(np.abs(C).max())
+    if 1 < N <= MOST_SORTED and largest > 0.0:
+        keys = np.ascontiguousarray(np.rint(C.T * (1.0 / (COMPARED_AT * largest))) + 0.0)
+        rows = keys.view([("", keys.dtype)] * keys.shape[1]).ravel()
+        _, member, count = np.unique(rows, return_inverse=True, return_counts=True)
+        if len(count) < N:
+            order = np.argsort(member, kind="stable")
+            starts = np.cumsum(count) - count
+            means = np.add.reduceat(C[:, order], starts, axis=1) / count
+            if np.abs(C - means[:, member]).max() <= EQUAL * largest:
+                return means, count.astype(np.float64), member
+    return C, np.ones(N), np.arange(N)

@@ -13,7 +13,7 @@ import numpy as np
 
 from cloakgp.design.bayes.answer import TINY, State, answer
 from cloakgp.design.bayes.cells import Cells, Features, gather
-from cloakgp.design.bayes.certificate import Certificate, certify
+from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.few import ROUGH_GAP, solve_few
 from cloakgp.design.bayes.frame import (
     Frame,
@@ -41,10 +41,11 @@ class Effort:
     progress: float = 0.2  # a round that leaves more of the gap than this asks for more cells
     last_level: float = 2e-7  # of the value: what smoothing may cost in the end …
     rough_level: float = 1e-3  # … and on the first cells
+    rough_steps: int = 50  # of a descent on the first cells, where the saddle point is large
     restart: float = 3.0  # times the gap: the level from which a round starts …
     highest: float = 1e-2  # … at most this share of the value
     small: int = 900  # unknowns, up to which all directions take part from the start
-    largest: int = 5000  # unknowns of a saddle point: a Newton step costs their cube
+    largest: int = 4000  # unknowns of a saddle point: a Newton step costs their cube
     remains: float = 1e-4  # the value is taken to be at least this share of the prior variance
 
 
@@ -66,6 +67,11 @@ class Solution:
         return max(0.0, (self.value - self.bound) / self.value) if self.value > 0 else np.inf
 
 
+def is_small(people: People, effort: Effort = EFFORT) -> bool:
+    """Tell whether the saddle point is cheap, with all directions taking part."""
+    return whole_frame(people, strong_coupling(people)).unknowns <= effort.small
+
+
 def solve_many(
     people: People, gap: float, start: Array | None = None, effort: Effort = EFFORT
 ) -> Solution | None:
@@ -79,7 +85,7 @@ def solve_many(
     coupling = strong_coupling(people)
     cells = gather(people, _nature(people, coupling), N if each else effort.first, coupling)
     whole = whole_frame(people, coupling)
-    if start is None and whole.unknowns <= effort.small:
+    if start is None and is_small(people, effort):
         frame, place, steps = whole, *_first_path(people, whole, cells, level)
     else:
         state = (
@@ -89,42 +95,62 @@ def solve_many(
         if frame.unknowns > effort.largest:
             return None
         place = frame.place(state, level / people.sigma**2)
-    rest = VL  # of Y, outside of the frame
-    best: Certificate | None = None
-    best_state, bound, last, size = None, -np.inf, np.inf, effort.cells
+    now = Turn(frame, place, VL, level)
+    best = good = None  # the turn of the least value, and that of the least gap of its own
+    value, bound, gap_of_good, size = np.inf, -np.inf, np.inf, effort.cells
     T: Array | None = None
     for number in range(effort.rounds):
-        state = frame.state(place, rest, level / N)
+        state = now.state(N)
         heard = listen(people, state, T)
         T = heard.T
         found = certify(people, columns_of(T), gap=gap, prices=state.P)
         bound = max(bound, found.bound)
-        if best is None or found.value < best.value:
-            best, best_state = found, state
-        left = best.value - bound
-        if left <= gap * best.value or number == effort.rounds - 1:
+        if found.value < value:
+            best, value = now, found.value
+        if value - bound <= gap * value or number == effort.rounds - 1:
             break
-        if not each and (number == 0 or left > effort.progress * last):
+        own = found.value - found.bound
+        if not each and (number == 0 or own > effort.progress * gap_of_good):
             size = size if number == 0 else min(2 * size, effort.most_cells)
+        if good is not None and own > gap_of_good:
+            # Cells led astray: back to where it was better, with more of them.
+            now, T = good, None
+            state = now.state(N)
+            heard = listen(people, state, None)
+            found = certify(people, columns_of(heard.T), gap=np.inf, prices=state.P)
+        if not each:
             cells = gather(people, _response(people, state, heard), size, coupling)
-        last = left
-        larger = larger_frame(frame, state, found.Omega) if frame is not whole else None
+        good, gap_of_good = now, min(own, gap_of_good)
+        larger = larger_frame(now.frame, state, found.Omega) if now.frame is not whole else None
         if larger is not None and larger.unknowns <= effort.largest:
-            frame, T = larger, None
-            place = frame.place(state, level / people.sigma**2)
-            state = frame.state(place, state.Y, level / N)
+            place = larger.place(state, now.level / people.sigma**2)
+            now, T = Turn(larger, place, state.Y, now.level), None
+            state = now.state(N)
             heard = listen(people, state, None, keep=False)
-        saddle = tilted(people, cells, frame, place, heard, level)
-        rest = VL - state.basis @ heard.xL
-        end = effort.last_level * best.value
-        begin = float(np.clip(effort.restart * left, 10.0 * end, effort.highest * best.value))
-        path = follow(saddle, place, max(begin, end), end, Care())
-        place, steps, level = path.place, steps + path.steps, end
+        saddle = tilted(people, cells, now, heard)
+        end = effort.last_level * value
+        begin = float(np.clip(effort.restart * (value - bound), 10.0 * end, effort.highest * value))
+        path = follow(saddle, now.place, max(begin, end), end, Care())
+        now = Turn(now.frame, path.place, VL - state.basis @ heard.xL, end)
+        steps += path.steps
     assert best is not None
-    assert best_state is not None
-    if T is None or best_state is not state:
-        T = listen(people, best_state, T).T
-    return Solution(T, best.value, bound, steps)
+    if T is None or best is not now:
+        T = listen(people, best.state(N), T).T
+    return Solution(T, value, bound, steps)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where the search is: a place in a frame, Y outside of the frame, and the level it is for."""
+
+    frame: Frame
+    place: Place
+    rest: Array  # (p, q)
+    level: float
+
+    def state(self, people: int) -> State:
+        """Return the state that people are asked to answer."""
+        return self.frame.state(self.place, self.rest, self.level / people)
 
 
 @dataclass(frozen=True)
@@ -155,10 +181,9 @@ def listen(people: People, state: State, buffer: Array | None, *, keep: bool = T
     return Heard(T, zz / root / root.T, root * tL, float(np.sqrt(mu2 / N)))
 
 
-def tilted(
-    people: People, cells: Cells, frame: Frame, place: Place, heard: Heard, level: float
-) -> Saddle:
+def tilted(people: People, cells: Cells, now: Turn, heard: Heard) -> Saddle:
     """Return the cells' saddle point with linear terms that give it everybody's slopes here."""
+    frame, place, level = now.frame, now.place, now.level
     plain = frame.saddle(people, cells)
     here = plain.slopes(place, level)
     k = len(place.e)
@@ -189,7 +214,7 @@ def _rough_state(people: People, cells: Cells, coupling: Array) -> State:
     problem = Problem(
         cells.V, cells.a * cells.w, cells.L * cells.w[:, None], people.sigma, people.floor
     )
-    state = state_of(problem, solve_few(problem, ROUGH_GAP)[0])
+    state = state_of(problem, solve_few(problem, ROUGH_GAP, EFFORT.rough_steps)[0])
     return replace(state, Y=state.Y @ coupling.T)
 
 

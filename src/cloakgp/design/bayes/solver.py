@@ -13,13 +13,14 @@ import numpy as np
 
 from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.few import solve_few
-from cloakgp.design.bayes.many import Solution, solve_many
+from cloakgp.design.bayes.many import Solution, is_small, solve_many
 from cloakgp.design.bayes.people import People, columns_of, slices
 from cloakgp.design.bayes.problem import Problem
 from cloakgp.design.result import Array
 
-#: Up to this many people descent is tried first, for so many iterations.
-FEW_PEOPLE, BRISK = 500, 300
+#: Up to this many people descent is tried first, for so many iterations; and up to more people
+#: where the saddle point is large.
+FEW_PEOPLE, BRISK, MORE_PEOPLE = 500, 300, 4000
 #: Rows of T below this share of the largest are candidates to drop, boldest first.
 SMALL_ROWS = (1e-1, 1e-2, 1e-3, 1e-4)
 
@@ -28,7 +29,7 @@ def solve(people: People, gap: float) -> tuple[Solution, str]:
     """Return a sketch of everybody with its certificate, and why it is no better."""
     best: Solution | None = None
     steps, reason = 0, ""
-    if people.count <= FEW_PEOPLE:
+    if people.count <= (FEW_PEOPLE if is_small(people) else MORE_PEOPLE):
         best, reason = _descend(people, gap, BRISK)
         steps = best.steps
         if best.gap <= gap:

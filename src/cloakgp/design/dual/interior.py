@@ -73,7 +73,7 @@ def _solve_plus_identity(A: Array, b: Array) -> Array | None:
     """Return (A + I)⁻¹ b for a positive semidefinite A, or None."""
     A.flat[:: A.shape[0] + 1] += 1.0
     _, x, failed = dposv(A, b, lower=1)
-    return None if failed or not np.all(np.isfinite(x)) else x
+    return None if failed or not np.isfinite(x.sum()) else x
 
 
 def _advance(
@@ -106,5 +106,5 @@ def _advance(
 
 
 def _to_boundary(x: Array, step: Array) -> float:
-    falling = step < 0
-    return float(np.min(-x[falling] / step[falling], initial=np.inf))
+    fastest = float((step / x).min())
+    return -1.0 / fastest if fastest < 0.0 else np.inf
