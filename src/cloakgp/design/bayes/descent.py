@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from cloakgp.design.bayes.certificate import certify
-from cloakgp.design.bayes.people import columns_of
+from cloakgp.design.bayes.people import columns_of, squares
 from cloakgp.design.bayes.problem import Problem
 from cloakgp.design.result import Array
 
@@ -33,7 +33,7 @@ def descend(
 
     def objective(z: Array) -> tuple[float, Array]:
         Z = z.reshape(r + 1, N)
-        length = np.sqrt(np.einsum("ri,ri->i", Z, Z))
+        length = np.sqrt(squares(Z))
         unit = Z / length
         Q, R, f = problem.decode(unit[:r])
         gradient = np.zeros_like(Z)
@@ -47,11 +47,11 @@ def descend(
         nonlocal steps
         steps += 1
         if steps % CHECK_EVERY == 0:
-            unit = unit_columns(z.reshape(r + 1, N))[:r]
+            unit = _directions(z.reshape(r + 1, N))[:r]
             if certify(problem, columns_of(unit), gap=ENOUGH * gap).meets(ENOUGH * gap):
                 raise StopIteration
 
-    slack = np.sqrt(np.maximum(1.0 - np.einsum("ri,ri->i", T, T), 0.01))
+    slack = np.sqrt(np.maximum(1.0 - squares(T), 0.01))
     Z = np.vstack([T, slack])
     most = int(np.clip(WORK // T.size, FEWEST_ITERATIONS, MOST_ITERATIONS))
     most = most if limit is None else min(most, limit)
@@ -60,7 +60,7 @@ def descend(
     while iterations < most:
         # Columns of Z drift in length, which spoils the curvature that L-BFGS has learnt: when it
         # stops, make them unit vectors and start it again, until that gains nothing.
-        Z = unit_columns(Z)
+        Z = _directions(Z)
         found = minimize(
             objective,
             Z.ravel(),
@@ -72,12 +72,17 @@ def descend(
         Z = found.x.reshape(r + 1, N)
         iterations += max(1, int(found.nit))
         if found.status == STOPPED_BY_CALLBACK or not found.fun < before * (1.0 - 1e-13):
-            return unit_columns(Z)[:r], iterations, "no more progress in floating point"
+            return _directions(Z)[:r], iterations, "no more progress in floating point"
         before = found.fun
-    return unit_columns(Z)[:r], iterations, "too many iterations"
+    return _directions(Z)[:r], iterations, "too many iterations"
+
+
+def _directions(Z: Array) -> Array:
+    """Return Z with its columns made unit vectors, even where one is a billion times another."""
+    return Z / np.sqrt(squares(Z))
 
 
 def unit_columns(T: Array) -> Array:
     """Return T with its columns made unit vectors; those of next to no length become zero."""
-    length = np.sqrt(np.einsum("ri,ri->i", T, T))
+    length = np.sqrt(squares(T))
     return np.divide(T, length, out=np.zeros_like(T), where=length > 1e-9 * length.max(initial=0.0))
