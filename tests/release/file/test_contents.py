@@ -12,7 +12,7 @@ from cloakgp.decode.decoder import DecodeError
 from cloakgp.errors import ReleaseFileError
 from cloakgp.release.file.archive import read_archive, write_archive
 
-FOLDER = Path(__file__).parent / "data" / "releases-0.1.0"
+FOLDER = Path(__file__).parents[2] / "data" / "releases-0.1.0"
 LEAST = np.iinfo(np.int64).min
 PARTS = ("arrays", "digest", "format", "format_version")
 

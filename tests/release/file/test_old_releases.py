@@ -8,7 +8,7 @@ import pytest
 
 from cloakgp import Release
 
-FOLDER = Path(__file__).parent / "data" / "releases-0.1.0"
+FOLDER = Path(__file__).parents[2] / "data" / "releases-0.1.0"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
 

@@ -26,7 +26,7 @@ from cloakgp.release.file.archive import read_archive, write_archive
 
 FILES = 2000
 BATCHES = 20
-SEEDS = sorted((Path(__file__).parent / "data").glob("releases-*/*.cloakgp"))
+SEEDS = sorted((Path(__file__).parents[2] / "data").glob("releases-*/*.cloakgp"))
 
 
 @pytest.fixture(scope="module")
