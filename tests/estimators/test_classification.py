@@ -22,6 +22,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 from cloakgp import NotPrivateWarning, PrivateGPClassifier, RepeatedSpendWarning
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.privacy import gaussian_sigma, release_labels, squared_sensitivity
+from cloakgp.release.decoding import find_decoders
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -245,7 +246,7 @@ def test_decoding_settles_where_another_step_changes_nothing():
         plan = two(delta=0.01).set_params(kernel=16.0 * RBF(2.0)).plan(X)
         release = rehearse(plan, Y, normal(seed))
         f = release.latent(X)
-        again = release._find_decoders()[0]
+        again = find_decoders(release)[0]
         W = 1.0 / np.broadcast_to(again.width, (N,))
         np.testing.assert_allclose(W, logistic_slope(f), rtol=1e-6)
 

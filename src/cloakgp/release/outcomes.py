@@ -1,8 +1,7 @@
 """Releases of classes and counts: a latent f, and what follows from it for outcomes.
 
-The published sketch tells about labels or counts; f is decoded by Newton steps, each of them the
-decoding of a regression (``decode.Newton``).  Probabilities and rates are integrated over all the
-uncertainty of f, that which privacy adds included.
+The published sketch tells about labels or counts, from which ``decoding`` finds f.  Probabilities
+and rates are integrated over all the uncertainty of f, that which privacy adds included.
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit, ndtri
 
-from cloakgp.decode.decoder import Decoder, Newton, Uncertainty, decoding, finite
+from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.gp.likelihoods import expected_logistic
+from cloakgp.release.decoding import decoders_of, values_of
 from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
@@ -35,57 +35,8 @@ class LatentRelease(Release):
 
     def latent_at_people(self, column: int) -> Array:
         """Return the decoded f at the training inputs, where the next iteration starts."""
-        decoder = self._decoders()[column]
-        return decoder.mean(self.blueprint.model.X, self._s(column))
-
-    def check_decoding(self) -> None:
-        """Take the first Newton step for one point, or raise ``DecodeError`` if that is impossible.
-
-        All steps until they settle may take long, and whoever wants to know the guarantee alone
-        does not need them.
-        """
-        point = self.blueprint.points[:1]
-        with decoding():
-            for column in range(self.outputs):
-                step = self._newton(column).step(self._start(column))
-                finite(step.mean(point, self._s(column)))
-
-    def _find_decoders(self) -> list[Decoder]:
-        return [self._settled(column) for column in range(self.outputs)]
-
-    def _start(self, column: int) -> Array:
-        return np.full(len(self.blueprint.model.X), self.blueprint.prior_mean[column])
-
-    def _newton(self, column: int) -> Newton:
-        b = self.blueprint
-        assert b.likelihood is not None
-        base = replace(b.decoder(self._T(), column), noise_std=self.noisy.noise_std)
-        lo, hi = float(b.lo[column]), float(b.hi[column])
-        return Newton(base, b.likelihood, lo, hi - lo)
-
-    def _settled(self, column: int) -> Decoder:
-        newton, f = self._newton(column), self._start(column)
-        if self.blueprint.decode == "bayes":
-            return newton.settle(f, self._s(column))
-        # The paper's: one step for each iteration, each from where the one before it ended.
-        for number, part in enumerate(self.parts):
-            last = replace(newton.decoder, T=part.sketch.rounded)
-            decoder = replace(newton, decoder=last).step(f)
-            if number < len(self.later):
-                f = decoder.mean(self.blueprint.model.X, self._column(part.noisy.s, column))
-        return decoder
-
-    def _T(self) -> Array:
-        """Return the sketches that are decoded together, one above the other."""
-        used = self.parts if self.blueprint.decode == "bayes" else self.parts[-1:]
-        return np.vstack([part.sketch.rounded for part in used])
-
-    def _s(self, column: int) -> Array:
-        used = self.parts if self.blueprint.decode == "bayes" else self.parts[-1:]
-        return np.concatenate([self._column(part.noisy.s, column) for part in used])
-
-    def _column(self, s: Array, column: int) -> Array:
-        return s.reshape(len(s), self.outputs)[:, column]
+        decoder = decoders_of(self)[column]
+        return decoder.mean(self.blueprint.model.X, values_of(self, column))
 
     def _moments(self, points: Array) -> tuple[Array, Array]:
         """Return mean and variance of f, (P, D)."""

@@ -32,7 +32,7 @@ from cloakgp.decode.decoder import DecodeError, decoding, finite
 
 if TYPE_CHECKING:
     from cloakgp.plan.plan import Blueprint
-    from cloakgp.release.release import Release
+    from cloakgp.release.published import Published
 
 Array = NDArray[np.float64]
 
@@ -42,11 +42,11 @@ FALSE_ALARM = 3e-7
 MOST_DIRECTIONS = 500
 
 
-def quiet_values(release: Release) -> tuple[str, ...]:
+def quiet_values(release: Published) -> tuple[str, ...]:
     """Return what speaks against the noise that a release claims, as sentences."""
     if not release.noisy.noise_std > 0 or release.published_values == 0:
         return ()
-    tests: tuple[tuple[str, Callable[[Release], float]], ...] = (
+    tests: tuple[tuple[str, Callable[[Published], float]], ...] = (
         ("they end in too many zeros", last_digits),
         ("they lie too near to whole counts", steps_of_counts),
         ("they are too small", size),
@@ -60,7 +60,7 @@ def quiet_values(release: Release) -> tuple[str, ...]:
     )
 
 
-def last_digits(release: Release) -> float:
+def last_digits(release: Published) -> float:
     """Return how likely it is that noisy integers end in so many zeros, in base two."""
     zeros = count = 0
     for _, noisy in release.parts:
@@ -75,7 +75,7 @@ def last_digits(release: Release) -> float:
     return float(betainc(zeros, count, 0.5)) if zeros else 1.0
 
 
-def steps_of_counts(release: Release) -> float:
+def steps_of_counts(release: Published) -> float:
     """Return how likely it is that noisy integers are so near to those of whole counts."""
     if release.blueprint.task != "counts":
         return 1.0
@@ -93,7 +93,7 @@ def steps_of_counts(release: Release) -> float:
     return float(gammaincc(count, surprise))  # −Σ ln of n uniform numbers is Gamma(n)
 
 
-def size(release: Release) -> float:
+def size(release: Published) -> float:
     """Return how likely it is that noisy values are so small where little signal is expected."""
     try:
         with decoding():
@@ -110,7 +110,7 @@ def size(release: Release) -> float:
     return float(gammainc(0.5 * m[best], 0.5 * found[best]))
 
 
-def _directions(release: Release) -> tuple[Array, Array]:
+def _directions(release: Published) -> tuple[Array, Array]:
     """Return the prior variance of T u, and (s − T u₀)², in many directions, in units of σ²."""
     b = release.blueprint
     signal, squares = [], []

@@ -6,29 +6,24 @@ its guarantee again, and nothing else.  The file is a plain zip of JSON and .npy
 
 from __future__ import annotations
 
-import datetime
-import math
 import os
-import uuid
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from cloakgp._version import __version__
 from cloakgp.decode.decoder import Decoder, Uncertainty, decoding, finite
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
-from cloakgp.gp.kernels.nonstationary import check_rows
+from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
-from cloakgp.plan.parts import Chosen, Part
-from cloakgp.plan.plan import Blueprint
-from cloakgp.privacy import NoisySketch, Sketch
+from cloakgp.release.decoding import decoders_of, values_of
 from cloakgp.release.file.archive import read_archive, write_archive
 from cloakgp.release.file.contents import check_contents
 from cloakgp.release.file.manifest import from_archive, to_archive
+from cloakgp.release.published import Published
 from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
 
@@ -39,20 +34,8 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Published):
     """A published sketch: predicts anywhere, can be saved, loaded and verified."""
-
-    blueprint: Blueprint
-    sketch: Sketch
-    noisy: NoisySketch
-    gap: float
-    status: str
-    target_names: tuple[str, ...] | None = None
-    release_id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    created: str = field(default_factory=lambda: _now())
-    version: str = __version__
-    later: tuple[Part, ...] = ()  # of further iterations, which share the budget
-    selection: Chosen | None = None  # how its settings were chosen, if privately
 
     #: The class of a release of each task; those of other modules enter themselves.
     kinds: ClassVar[dict[str, type[Release]]] = {}
@@ -65,41 +48,6 @@ class Release:
     def of(**fields: Any) -> Release:
         """Return a release of the kind that its task asks for."""
         return Release.kinds.get(fields["blueprint"].task, Release)(**fields)
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Everything that was published, iteration by iteration."""
-        return (Part(self.sketch, self.noisy), *self.later)
-
-    @property
-    def published_values(self) -> int:
-        """How many numbers were published."""
-        return sum(part.noisy.values.size for part in self.parts)
-
-    @property
-    def epsilon(self) -> float:
-        """The ε that was spent."""
-        return self.noisy.epsilon
-
-    @property
-    def delta(self) -> float:
-        """The δ that was spent."""
-        return self.noisy.delta
-
-    @property
-    def total_epsilon(self) -> float:
-        """The ε that was spent at ``delta``, the private choice of settings included."""
-        return self.epsilon if self.selection is None else self.selection.total_epsilon
-
-    @property
-    def private(self) -> bool:
-        """Whether this carries a guarantee: False for repeatable noise and for none."""
-        return all(part.noisy.private and part.noisy.epsilon < math.inf for part in self.parts)
-
-    @property
-    def outputs(self) -> int:
-        """Number of output columns."""
-        return len(self.blueprint.lo)
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -119,8 +67,8 @@ class Release:
             raise ValueError("return_std and return_cov cannot both be true; ask for one")
         points = self.check_points(X)
         with decoding():
-            decoders = self._decoders()
-            mean = self._stack([d.mean(points, self._s(c)) for c, d in enumerate(decoders)])
+            decoders = decoders_of(self)
+            mean = self._stack([d.mean(points, values_of(self, c)) for c, d in enumerate(decoders)])
             if return_std:
                 return finite(mean), finite(self._stack([_std(d, points) for d in decoders]))
             if return_cov:
@@ -131,7 +79,7 @@ class Release:
         """Split the standard deviation at X into latent, DP and observation parts."""
         points = self.check_points(X)
         with decoding():
-            parts = [d.uncertainty(points) for d in self._decoders()]
+            parts = [d.uncertainty(points) for d in decoders_of(self)]
             return Uncertainty(
                 latent=finite(self._stack([p.latent for p in parts])),
                 dp=finite(self._stack([p.dp for p in parts])),
@@ -147,7 +95,7 @@ class Release:
         mean = np.asarray(self.latent(points)).reshape(len(points), -1)
         draws = []
         with decoding():
-            for c, decoder in enumerate(self._decoders()):
+            for c, decoder in enumerate(decoders_of(self)):
                 value, vector = np.linalg.eigh(decoder.covariance(points))
                 root = vector * np.sqrt(np.maximum(value, 0.0))
                 z = rng.standard_normal((len(points), n_samples))
@@ -161,12 +109,6 @@ class Release:
         if points.shape[1] != wanted:
             raise ValueError(f"X has {points.shape[1]} columns, but the release needs {wanted}")
         return points
-
-    def check_decoding(self) -> None:
-        """Predict at one point of the workload, or raise ``DecodeError`` if that is impossible."""
-        point = self.blueprint.points[:1]
-        self.latent(point)
-        self.uncertainty(point)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all."""
@@ -244,22 +186,6 @@ class Release:
                 columns[f"{target}{ending}"] = values
         return columns
 
-    def _decoders(self) -> list[Decoder]:
-        if "decoders" not in self.__dict__:
-            self.__dict__["decoders"] = self._find_decoders()
-        found: list[Decoder] = self.__dict__["decoders"]
-        return found
-
-    def _find_decoders(self) -> list[Decoder]:
-        T, std = self.sketch.rounded, self.noisy.noise_std
-        decoders = [self.blueprint.decoder(T, c) for c in range(self.outputs)]
-        # The noise that was really added counts, should it be more than was needed.
-        return [replace(d, noise_std=std) for d in decoders]
-
-    def _s(self, column: int) -> Array:
-        """Return the published values of one output column that its decoder takes."""
-        return self.noisy.s.reshape(len(self.sketch.matrix), self.outputs)[:, column]
-
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.noisy.values.ndim == 1 else np.stack(columns, axis=-1)
 
@@ -280,7 +206,3 @@ class Release:
 def _std(decoder: Decoder, points: Array) -> Array:
     parts = decoder.uncertainty(points)
     return np.hypot(parts.latent, parts.dp)
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

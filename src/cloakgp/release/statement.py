@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 if TYPE_CHECKING:
     from cloakgp.plan.plan import Blueprint
-    from cloakgp.release.release import Release
+    from cloakgp.release.published import Published
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 _WARNING = (
@@ -25,7 +25,7 @@ _WARNING = (
 )
 
 
-def statement(release: Release) -> str:
+def statement(release: Published) -> str:
     """Return one page of Markdown: what was published, what is protected, and how well."""
     parts = [
         "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{_WARNING}",
@@ -67,7 +67,7 @@ def escape(text: object) -> str:
     return re.sub(r"([\\`*_\[\]#|~$@]|:(?=//))", r"\\\1", line)
 
 
-def names_of(release: Release) -> tuple[list[str], list[str]]:
+def names_of(release: Published) -> tuple[list[str], list[str]]:
     """Return the names of the inputs and of the outputs, invented where there are none."""
     columns = release.blueprint.model.X.shape[1]
     targets = release.outputs if release.blueprint.task == "regression" else 1
@@ -89,7 +89,7 @@ def people_in(blueprint: Blueprint) -> int:
     return len(blueprint.model.X) if groups is None else len(np.unique(groups))
 
 
-def certificate(release: Release) -> str:
+def certificate(release: Published) -> str:
     """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
     b = release.blueprint
     if not math.isfinite(release.gap):
@@ -109,7 +109,7 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(marked[:-1]), marked[-1]] if len(marked) > 1 else marked)
 
 
-def _published(release: Release) -> str:
+def _published(release: Published) -> str:
     outputs = names_of(release)[1]
     count, people = release.published_values, people_in(release.blueprint)
     noise = "each with random noise added" if release.private else "made for a trial"
@@ -122,7 +122,7 @@ def _published(release: Release) -> str:
     )
 
 
-def _protected(release: Release) -> str:
+def _protected(release: Published) -> str:
     b, outputs = release.blueprint, names_of(release)[1]
     whose = f"Each person's {_listed(outputs)}"
     if b.groups is not None:
@@ -152,7 +152,7 @@ def _protected(release: Release) -> str:
     )
 
 
-def _not_protected(release: Release) -> str:
+def _not_protected(release: Published) -> str:
     inputs = names_of(release)[0]
     lines = [
         "## What is not protected",
@@ -173,7 +173,7 @@ def _not_protected(release: Release) -> str:
     return "\n".join(lines)
 
 
-def _meaning(release: Release) -> str:
+def _meaning(release: Published) -> str:
     epsilon, delta = release.epsilon, release.delta
     # Parts of a budget have √k times the noise, and together tell as much as one without that.
     sigma = release.noisy.sigma / math.sqrt(release.noisy.parts)
@@ -196,7 +196,7 @@ def _meaning(release: Release) -> str:
     )
 
 
-def _choice(release: Release) -> str:
+def _choice(release: Published) -> str:
     """Say what a private choice of settings cost beside the release."""
     chosen = release.selection
     if chosen is None:
@@ -215,7 +215,7 @@ def _choice(release: Release) -> str:
     )
 
 
-def _noise(release: Release) -> str:
+def _noise(release: Published) -> str:
     noisy = release.noisy
     if math.isinf(noisy.epsilon):
         drawn = "No noise was added."
@@ -238,7 +238,7 @@ def _noise(release: Release) -> str:
     )
 
 
-def _checking(release: Release) -> str:
+def _checking(release: Published) -> str:
     return (
         "## How to check it\n\n"
         "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "

@@ -16,13 +16,14 @@ from cloakgp.decode.decoder import DecodeError
 from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
 from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
+from cloakgp.release.decoding import check_decoding
 from cloakgp.release.file.contents import check_contents
 from cloakgp.release.file.manifest import facts_of
 from cloakgp.release.plausibility import quiet_values
 
 if TYPE_CHECKING:
     from cloakgp.plan.parts import Part
-    from cloakgp.release.release import Release
+    from cloakgp.release.published import Published
 
 #: The last line of every report.
 NOT_AUTHORSHIP = (
@@ -64,7 +65,7 @@ class VerificationReport:
         return "\n".join([*lines, NOT_AUTHORSHIP])
 
 
-def verify(release: Release) -> VerificationReport:
+def verify(release: Published) -> VerificationReport:
     """Run every check; the others need shapes and numbers that are those of a release."""
     try:
         check_contents(*facts_of(release))
@@ -76,13 +77,13 @@ def verify(release: Release) -> VerificationReport:
     return VerificationReport(checks, quiet_values(release) if release.private else ())
 
 
-def _contents(release: Release) -> Outcome:
+def _contents(release: Published) -> Outcome:
     if release.version.split(".")[0] != __version__.split(".")[0]:
         return False, f"written by version {release.version}, this is {__version__}"
     return True, "all parts fit together"
 
 
-def _sensitivity(release: Release) -> Outcome:
+def _sensitivity(release: Published) -> Outcome:
     b = release.blueprint
     longest = 0.0
     for sketch, _ in release.parts:
@@ -97,7 +98,7 @@ def _sensitivity(release: Release) -> Outcome:
     return True, f"one person can move the sketch by at most {longest:.9f}"
 
 
-def _noise(release: Release) -> Outcome:
+def _noise(release: Published) -> Outcome:
     noisy = release.noisy
     if not math.isfinite(noisy.epsilon):
         return not noisy.private, "no noise was added (epsilon is infinite)"
@@ -117,7 +118,7 @@ def _noise(release: Release) -> Outcome:
     )
 
 
-def _outputs(release: Release) -> Outcome:
+def _outputs(release: Published) -> Outcome:
     b = release.blueprint
     return all(part.noisy.sensitivity == b.sensitivity for part in release.parts), (
         f"{len(b.lo)} output column(s) need a noise factor of {b.sensitivity:.9g}, "
@@ -125,7 +126,7 @@ def _outputs(release: Release) -> Outcome:
     )
 
 
-def _grid(release: Release) -> Outcome:
+def _grid(release: Published) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
     checks = [_grid_of(part) for part in release.parts]
     return next((check for check in checks if not check[0]), checks[0])
@@ -146,7 +147,7 @@ def _grid_of(part: Part) -> Outcome:
     return fine, detail if fine else f"{detail}, too coarse for the proof"
 
 
-def _selection(release: Release) -> Outcome:
+def _selection(release: Published) -> Outcome:
     """The choice of settings and the release together must cost what is claimed."""
     chosen, noisy = release.selection, release.noisy
     if chosen is None:
@@ -174,21 +175,21 @@ def _selection(release: Release) -> Outcome:
     return passed, detail
 
 
-def _decoding(release: Release) -> Outcome:
+def _decoding(release: Published) -> Outcome:
     try:
-        release.check_decoding()
+        check_decoding(release)
     except DecodeError as error:
         return False, str(error)
     return True, "predictions can be computed"
 
 
-def _privacy(release: Release) -> Outcome:
+def _privacy(release: Published) -> Outcome:
     if release.private:
         return True, "noise from OpenDP, drawn once"
     return False, "made with repeatable noise, or with none: it carries no guarantee"
 
 
-CHECKS: dict[str, Callable[[Release], Outcome]] = {
+CHECKS: dict[str, Callable[[Published], Outcome]] = {
     "contents": _contents,
     "sensitivity": _sensitivity,
     "noise": _noise,

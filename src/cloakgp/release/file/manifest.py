@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.kernels.codec import kernel_from_json, kernel_to_json
-from cloakgp.gp.kernels.nonstationary import check_rows
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood, Poisson
 from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.plan.parts import Chosen, Part
 from cloakgp.plan.plan import Blueprint
@@ -26,7 +26,7 @@ from cloakgp.privacy import NoisySketch, Sketch
 from cloakgp.release.file.contents import NEIGHBOURS, array_of_part, check_contents, kernel_arrays
 
 if TYPE_CHECKING:
-    from cloakgp.release.release import Release
+    from cloakgp.release.published import Published
 
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -37,14 +37,14 @@ ADVICE = (
 )
 
 
-def to_archive(release: Release) -> tuple[dict[str, Any], Arrays]:
+def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
     manifest, arrays = facts_of(release)
     manifest["prior"]["kernel"], of_kernel = kernel_to_json(release.blueprint.model.kernel)
     return manifest, arrays | of_kernel
 
 
-def facts_of(release: Release) -> tuple[dict[str, Any], Arrays]:
+def facts_of(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything but the kernel, which need not be one that a file can hold."""
     b, model, noisy = release.blueprint, release.blueprint.model, release.noisy
     manifest: dict[str, Any] = {

@@ -1,0 +1,73 @@
+"""The published facts of a release: what its file, its checks and its statement are made from.
+
+Plain values and what follows from them at once.  Predicting, saving and drawing are the matter of
+``Release``, which adds them to these facts.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import uuid
+from dataclasses import dataclass, field
+
+from cloakgp._version import __version__
+from cloakgp.plan.parts import Chosen, Part
+from cloakgp.plan.plan import Blueprint
+from cloakgp.privacy import NoisySketch, Sketch
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Published:
+    """The noisy sketch and every public fact needed to use it and to check its guarantee."""
+
+    blueprint: Blueprint
+    sketch: Sketch
+    noisy: NoisySketch
+    gap: float
+    status: str
+    target_names: tuple[str, ...] | None = None
+    release_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    created: str = field(default_factory=_now)
+    version: str = __version__
+    later: tuple[Part, ...] = ()  # of further iterations, which share the budget
+    selection: Chosen | None = None  # how its settings were chosen, if privately
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that was published, iteration by iteration."""
+        return (Part(self.sketch, self.noisy), *self.later)
+
+    @property
+    def published_values(self) -> int:
+        """How many numbers were published."""
+        return sum(part.noisy.values.size for part in self.parts)
+
+    @property
+    def epsilon(self) -> float:
+        """The ε that was spent."""
+        return self.noisy.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The δ that was spent."""
+        return self.noisy.delta
+
+    @property
+    def total_epsilon(self) -> float:
+        """The ε that was spent at ``delta``, the private choice of settings included."""
+        return self.epsilon if self.selection is None else self.selection.total_epsilon
+
+    @property
+    def private(self) -> bool:
+        """Whether this carries a guarantee: False for repeatable noise and for none."""
+        return all(part.noisy.private and part.noisy.epsilon < math.inf for part in self.parts)
+
+    @property
+    def outputs(self) -> int:
+        """Number of output columns."""
+        return len(self.blueprint.lo)
