@@ -1,0 +1,141 @@
+"""Many people: the saddle point is the optimum, cells only steer, and blocks suffice."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from design_cases import random_prior, sparse_prior
+from design_reference import bayes_value, smooth_family, solve_bayes, squared_exponential
+
+from cloakgp.design import Prior, bayes
+from cloakgp.design.bayes.certificate import certify
+from cloakgp.design.bayes.crowd import Crowd
+from cloakgp.design.bayes.few import solve_few
+from cloakgp.design.bayes.frame import state_of
+from cloakgp.design.bayes.many import EFFORT, solve_many
+from cloakgp.design.bayes.people import Block, add_up, columns_of
+from cloakgp.design.bayes.solver import whole
+
+# --- the solver -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("q", [0, 2])
+def test_the_saddle_point_is_the_optimum_that_a_general_solver_finds(sigma, q):
+    prior = random_prior(7, q=q, sigma=sigma)
+    crowd = Crowd.of(prior)
+    found = solve_many(crowd, 1e-7)
+    assert found.value * crowd.unit == pytest.approx(solve_bayes(prior), rel=2e-6)
+    assert bayes_value(prior, found.T) == pytest.approx(found.value * crowd.unit, rel=1e-9)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 3.7])
+def test_saddle_point_and_descent_agree(sigma):
+    crowd = Crowd.of(sparse_prior(300, sigma=sigma))
+    one, other = solve_many(crowd, 1e-6), solve_few(whole(crowd), 1e-6)[0]
+    assert one.gap <= 1e-6
+    assert one.value == pytest.approx(certify(crowd, columns_of(other)).value, rel=2e-6)
+
+
+def test_cells_only_steer():
+    # A few cells are a poor picture of 400 people; the more there are, the better the sketch.
+    crowd = Crowd.of(sparse_prior(400))
+    exact = solve_many(crowd, 1e-6)
+    values = []
+    for cells in (16, 64, 256):
+        poor = replace(EFFORT, everybody=0, first=4, cells=cells, most_cells=cells)
+        found = solve_many(crowd, 1e-6, effort=poor)
+        assert found.bound <= exact.value
+        assert found.value >= exact.bound
+        values.append(found.value)
+    assert values[2] == pytest.approx(exact.value, rel=1e-3)
+    # And where they are too few they become more.
+    growing = replace(EFFORT, everybody=0, first=4, cells=16)
+    assert solve_many(crowd, 1e-6, effort=growing).gap <= 1e-6
+
+
+def test_a_subspace_grows_to_where_something_is_missing():
+    crowd = Crowd.of(sparse_prior(300, sigma=1.0))
+    best = solve_many(crowd, 1e-7)
+    loud = np.linalg.svd(best.T, full_matrices=False)
+    one_row = loud[1][0] * loud[2][:1]
+    one_row = one_row / np.abs(one_row).max()
+    found = solve_many(crowd, 1e-6, start=one_row)
+    assert len(state_of(crowd, one_row).sizes) == 1
+    assert found.gap <= 1e-6
+    assert len(found.T) > 3
+
+
+# --- people in blocks -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Made:
+    """People whose blocks are made when asked for: there is no array of everybody."""
+
+    count: int
+    sigma: float = 3.7
+    floor: float = 0.05
+
+    @property
+    def totals(self):
+        return add_up(self, 6, 6)
+
+    def blocks(self):
+        z = np.linspace(0.0, 1.0, 6)
+        for start in range(0, self.count, 700):
+            place = slice(start, min(start + 700, self.count))
+            x = (0.5 + np.arange(place.start, place.stop)) / self.count
+            L = squared_exponential(x, z, 0.3)
+            yield Block(L.T / self.count, np.full(len(x), 0.1), L, place)
+
+
+def test_people_may_be_made_block_by_block():
+    made = Made(5000)
+    found = solve_many(made, 1e-6)
+    blocks = list(made.blocks())
+    prior = Prior(
+        np.hstack([b.V for b in blocks]),
+        np.hstack([b.a for b in blocks]),
+        np.vstack([b.L for b in blocks]),
+        made.sigma,
+        floor=made.floor,
+    )
+    assert found.gap <= 1e-6
+    assert found.value == pytest.approx(bayes_value_in_short(prior, found.T), rel=1e-9)
+    assert bayes(prior).value == pytest.approx(found.value, rel=2e-6)
+
+
+def bayes_value_in_short(prior, T):
+    """The value without any N × N matrix."""
+    TA = T * prior.diagonal + (T @ prior.factor) @ prior.factor.T
+    CA = prior.C * prior.diagonal + (prior.C @ prior.factor) @ prior.factor.T
+    told = np.linalg.solve(TA @ T.T + prior.sigma**2 * np.eye(len(T)), TA @ prior.C.T)
+    return prior.floor + np.sum(CA * prior.C) - np.sum((TA @ prior.C.T) * told)
+
+
+# --- many people ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [0.3, 3.7, 37.0])
+def test_thirty_thousand_people_are_certified_by_their_sketch_alone(sigma):
+    prior = sparse_prior(30_000, sigma=sigma)
+    design = bayes(prior)
+    assert design.certified
+    assert design.T.shape[1] == 30_000
+    assert np.linalg.norm(design.T, axis=0).max() <= 1.0 + 1e-12
+    assert design.value == pytest.approx(bayes_value_in_short(prior, design.T), rel=1e-9)
+    crowd = Crowd.of(prior)
+    long = solve_many(crowd, 1e-6)
+    found = certify(crowd, columns_of(long.T))
+    assert found.gap <= 1e-6
+    # By the largest eigenvalue alone, the same sketch would be told something quite different.
+    assert np.linalg.eigvalsh(found.Omega)[-1] > 1.0 + 1e-6
+
+
+def test_a_smooth_family_of_many_people_is_solved_by_few_rows():
+    C = smooth_family(25_000, points=6, lengthscale=0.3) / 25_000
+    prior = Prior(C, np.full(25_000, 0.05), np.full((25_000, 1), 0.1), 1.0)
+    design = bayes(prior)
+    assert design.certified
+    assert design.rank <= 6

@@ -1,0 +1,28 @@
+"""Priors on which the parts of ``bayes`` are tried."""
+
+import numpy as np
+from design_reference import squared_exponential
+
+from cloakgp.design import Prior
+
+SIGMA = 0.8
+
+
+def random_prior(seed, q=2, points=3, count=9, sigma=SIGMA):
+    rng = np.random.default_rng(seed)
+    C, a = rng.normal(size=(points, count)), rng.uniform(0.2, 1.0, size=count)
+    return Prior(C, a, rng.normal(size=(count, q)), sigma, floor=0.1)
+
+
+def sparse_prior(people, lengthscale=0.2, inducing=12, sigma=3.7, seed=0):
+    """A sparse model on a line: columns K_*m Q⁻¹ K_mn/noise, as those of a real plan."""
+    x = np.random.default_rng(seed).beta(1.0, 2.0, size=people)
+    z = np.linspace(0.0, 1.0, inducing)
+    e, U = np.linalg.eigh(squared_exponential(z, z, lengthscale))
+    root = U[:, e > 1e-10] / np.sqrt(e[e > 1e-10])
+    L = squared_exponential(x, z, lengthscale) @ root
+    a = np.maximum(1.0 - np.sum(L**2, axis=1), 0.0) + 0.1
+    at = squared_exponential(np.linspace(0.0, 1.0, 15), z, lengthscale) @ root
+    C = at @ np.linalg.solve(np.eye(L.shape[1]) + (L.T / a) @ L, L.T / a)
+    floor = float(np.sum(at * (at @ np.linalg.inv(np.eye(L.shape[1]) + (L.T / a) @ L))))
+    return Prior(C, a, L, sigma, floor=floor)
