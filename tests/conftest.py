@@ -13,3 +13,10 @@ def pytest_configure(config):
 @pytest.fixture(autouse=True)
 def nothing_released():
     forget()
+
+
+@pytest.fixture
+def unspent(monkeypatch):
+    """Fail if a choice is made or noise is drawn."""
+    for name in ("sketch._add_discrete_gaussian", "utility.choose"):
+        monkeypatch.setattr(f"cloakgp.privacy.{name}", lambda *_, **__: pytest.fail("spent"))
