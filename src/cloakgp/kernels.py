@@ -3,12 +3,8 @@
 `Gibbs` and `Blend` combine with every kernel of `sklearn.gaussian_process.kernels`.
 """
 
-from cloakgp.gp.kernels.nonstationary import (
-    Blend,
-    Gibbs,
-    KDELengthscale,
-    KDELengthscaleNearby,
-    Logistic,
-)
+from cloakgp.gp.kernels.blend import Blend, Logistic
+from cloakgp.gp.kernels.gibbs import Gibbs
+from cloakgp.gp.kernels.lengthscales import KDELengthscale, KDELengthscaleNearby
 
 __all__ = ["Blend", "Gibbs", "KDELengthscale", "KDELengthscaleNearby", "Logistic"]

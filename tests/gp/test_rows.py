@@ -12,6 +12,7 @@ from input_cases import AGES, ESTIMATORS, HEIGHTS, WEIGHTS, A, N
 from cloakgp import (
     PrivateGPRegressor,
 )
+from cloakgp.gp.rows import check_rows
 
 DAYS = pd.date_range("2020-01-01", periods=N)
 
@@ -100,3 +101,10 @@ def test_dates_are_refused_as_points_and_where_one_predicts():
 )
 def test_what_is_no_date_is_not_taken_for_one(X):
     assert ESTIMATORS["regressor"]().plan(X).published_values > 0
+
+
+def test_check_rows_copies():
+    X = np.arange(6.0).reshape(3, 2)
+    rows = check_rows(X)
+    rows[0] = 99
+    assert X.max() < 99

@@ -20,7 +20,8 @@ from scipy.linalg import cho_solve, qr, solve_triangular
 
 from cloakgp.errors import DecodeError
 from cloakgp.gp.likelihoods import Likelihood, linearise
-from cloakgp.gp.linear import LinearModel, jittered_cholesky
+from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.matrices import jittered_cholesky
 
 Array = NDArray[np.float64]
 Decode = Literal["bayes", "direct"]

@@ -27,7 +27,7 @@ from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.repeats import note_spend, warn_if_repeated
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
-from cloakgp.gp.kernels.codec import kernel_to_json
+from cloakgp.gp.kernels.to_json import kernel_to_json
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel

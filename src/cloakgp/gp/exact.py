@@ -8,10 +8,10 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
 
-from cloakgp.gp.linear import (
+from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.matrices import (
     Array,
     Kernel,
-    LinearModel,
     evaluate,
     has_white_noise,
     jittered_cholesky,

@@ -13,13 +13,14 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from cloakgp.gp.linear import (
+from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.matrices import (
     Array,
     Kernel,
-    LinearModel,
     evaluate,
     has_white_noise,
     jittered_cholesky,
+    variances,
 )
 
 Approximation = Literal["fitc", "dtc"]
@@ -52,7 +53,7 @@ class SparseModel(LinearModel):
         self.factor = self.features(X)  # F: Q_NN = F Fᵀ
         self._lost = np.zeros(len(X))
         if approximation == "fitc":
-            lost = self.prior_variance(X) - np.einsum("nm,nm->n", self.factor, self.factor)
+            lost = variances(kernel, X) - np.einsum("nm,nm->n", self.factor, self.factor)
             self._lost = np.maximum(lost, 0.0)
         self._set_noise(noise_variance)
 
@@ -64,7 +65,7 @@ class SparseModel(LinearModel):
     def _set_noise(self, noise_variance: float | Array) -> None:
         self.noise_variance = noise_variance
         self.diagonal = noise_variance + self._lost
-        least = SMALLEST_NOISE * float(np.mean(self.prior_variance(self.X)))
+        least = SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
         if np.any(self.diagonal < least):  # the formulas divide by it
             self.diagonal = np.maximum(self.diagonal, least)
             self.jitter = max(self.jitter, least)

@@ -3,12 +3,8 @@
 Lengthscales and weights may follow the density of X, because X is public; no y comes here.
 """
 
-from cloakgp.gp.kernels.nonstationary import (
-    Blend,
-    Gibbs,
-    KDELengthscale,
-    KDELengthscaleNearby,
-    Logistic,
-)
+from cloakgp.gp.kernels.blend import Blend, Logistic
+from cloakgp.gp.kernels.gibbs import Gibbs
+from cloakgp.gp.kernels.lengthscales import KDELengthscale, KDELengthscaleNearby
 
 __all__ = ["Blend", "Gibbs", "KDELengthscale", "KDELengthscaleNearby", "Logistic"]

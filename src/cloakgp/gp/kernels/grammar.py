@@ -21,7 +21,8 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
 from cloakgp.errors import CommandError, listed, printable
-from cloakgp.gp.kernels.nonstationary import Blend, Gibbs, Logistic
+from cloakgp.gp.kernels.blend import Blend, Logistic
+from cloakgp.gp.kernels.gibbs import Gibbs
 
 Kernel = Any  # scikit-learn has no type hints
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.kernels.codec import kernel_from_json, kernel_to_json
+from cloakgp.gp.kernels.from_json import kernel_from_json
+from cloakgp.gp.kernels.to_json import kernel_to_json
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood, Poisson
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.rows import check_rows

@@ -22,8 +22,9 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.gp.kernels import codec
-from cloakgp.gp.kernels.codec import kernel_from_json, kernel_to_json
+from cloakgp.gp.kernels import parameters
+from cloakgp.gp.kernels.from_json import kernel_from_json
+from cloakgp.gp.kernels.to_json import kernel_to_json
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
 from cloakgp.release.file.archive import read_archive, write_archive
 
@@ -220,7 +221,7 @@ def test_kernels_that_cannot_be_saved_are_refused_with_what_can(kernel, reason):
 
 
 def test_the_deepest_kernel_is_read_again_and_a_deeper_one_refused(tmp_path):
-    deepest = reduce(lambda a, b: a + b, [RBF()] * codec.MAX_DEPTH)
+    deepest = reduce(lambda a, b: a + b, [RBF()] * parameters.MAX_DEPTH)
     spec, arrays = kernel_to_json(deepest)
     write_archive(tmp_path / "release", {"model": {"prior": {"kernel": spec}}}, arrays)
     manifest, arrays = read_archive(tmp_path / "release")
@@ -244,7 +245,7 @@ def test_a_kernel_that_doubles_at_each_level_is_refused():
 
 
 def test_many_copies_of_one_large_table_are_refused(monkeypatch):
-    monkeypatch.setattr(codec, "_MAX_TABLE_ENTRIES", 3 * X.size)
+    monkeypatch.setattr(parameters, "MAX_TABLE_ENTRIES", 3 * X.size)
     spec, arrays = kernel_to_json(Gibbs(KDELengthscale(X, 1.0, 1.0)))
     twice = {"class": "Sum", "params": {"k1": spec, "k2": spec}}
     kernel = kernel_from_json(twice, arrays)
