@@ -13,7 +13,7 @@ ifneq ($(wildcard ../shared/data),)
 export CLOAKGP_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test bench experiments mutants format clean
+.PHONY: demo test quick bench experiments mutants format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -29,7 +29,17 @@ test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# The same without the tests that take long (tests/long.txt, and those marked slow): about a minute.
+quick: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not long" -x
+
+# Two processes with one thread each: more threads than processors wait for one another.
+test quick: export OMP_NUM_THREADS := 1
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/designs.py

@@ -1,13 +1,59 @@
-"""Every test starts as a new process does: with nothing released."""
+"""How tests start, which examples Hypothesis tries, and what ``make quick`` leaves out.
+
+A test starts as a new process does: with nothing released.  Hypothesis tries the same examples in
+every run, so that a run that fails fails again; ``HYPOTHESIS_PROFILE=random`` looks for new ones.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from cloakgp.estimators.repeats import forget
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+#: Names of tests that take long, as ``--record-long`` has found; ``make quick`` leaves them out.
+LONG = Path(__file__).parent / "long.txt"
+#: Seconds on an idle machine beyond which a case, and with it its test, is said to take long.
+SECONDS = 0.3
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record-long", action="store_true", help=f"write {LONG.name} anew")
 
 
 def pytest_configure(config):
     # Tests fit the same people again and again; those of the warning itself ask for it.
     config.addinivalue_line("filterwarnings", "ignore::cloakgp.RepeatedSpendWarning")
+    if config.getoption("record_long") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder())
+
+
+def pytest_collection_modifyitems(items):
+    names = set(LONG.read_text().split())
+    for item in items:
+        if getattr(item, "originalname", None) in names:
+            item.add_marker("long")
+
+
+class Recorder:
+    """Writes down which tests took long."""
+
+    def __init__(self):
+        self.seconds = Counter()
+
+    def pytest_runtest_logreport(self, report):
+        self.seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self):
+        long = {case for case, seconds in self.seconds.items() if seconds > SECONDS}
+        names = {case.split("::")[1].split("[")[0] for case in long}
+        LONG.write_text("".join(f"{name}\n" for name in sorted(names)))
 
 
 @pytest.fixture(autouse=True)

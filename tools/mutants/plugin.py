@@ -29,7 +29,11 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
-settings.load_profile("mutants")
+
+
+def pytest_configure() -> None:
+    """Use these settings instead of those of the tests."""
+    settings.load_profile("mutants")
 
 
 def _durations() -> dict[str, float]:
