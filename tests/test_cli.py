@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import RBF
 import cloakgp
 from cloakgp import Ledger, PrivateGPRegressor, Release
 from cloakgp.cli import csv_table, publish, terminal
-from cloakgp.cli.points import read_points
+from cloakgp.cli.tables.points import read_points
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.tables import read_columns, to_csv, write_file
 from cloakgp.datasets import make_heights

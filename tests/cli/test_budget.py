@@ -10,10 +10,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cloakgp.cli import budget
-from cloakgp.cli.publish import Progress
+from cloakgp.cli.commands import budget
+from cloakgp.cli.progress import Progress
 from cloakgp.cli.tables import to_csv
-from cloakgp.cli.terminal import Commands
+from cloakgp.cli.endings import Commands
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.privacy.accounting import Spend
 from cloakgp.privacy.ledger import Ledger

@@ -3,7 +3,7 @@
 import pytest
 from command_line import PLAN, SPEND, fails, run
 
-from cloakgp.cli.numerals import looks_like_data
+from cloakgp.cli.tables.numerals import looks_like_data
 
 #: Files whose first line holds a person's values, or may.
 HEADERLESS = {

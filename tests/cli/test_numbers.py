@@ -9,8 +9,8 @@ import pytest
 from command_line import PLAN, SPEND, fails, people, run
 
 from cloakgp import Release
-from cloakgp.cli.numerals import number_format, read_number, read_whole_number
-from cloakgp.cli.points import read_points
+from cloakgp.cli.tables.numerals import number_format, read_number, read_whole_number
+from cloakgp.cli.tables.points import read_points
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.tables import to_csv
 from cloakgp.errors import CommandError

@@ -5,7 +5,8 @@ import json
 import pytest
 from command_line import PLAN, fails, people, run
 
-from cloakgp.cli.tables import owner_key, to_csv
+from cloakgp.cli.tables import to_csv
+from cloakgp.cli.tables.owners import owner_key
 
 SAME = [
     ("7", "7.0"),

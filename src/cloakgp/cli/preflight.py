@@ -10,12 +10,17 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from cloakgp.cli.publish import OUTPUTS, explained
+import pandas as pd
+
+from cloakgp.cli.outputs import OUTPUTS
 from cloakgp.cli.settings import Settings
+from cloakgp.cli.wording import explained
 from cloakgp.errors import CommandError, listed, printable
 from cloakgp.privacy import Ledger, gaussian_epsilon, gaussian_sigma
 from cloakgp.privacy.ledger import rounded_down
 
+#: What a table of rates has beside the inputs.
+COUNT_COLUMNS = ("_rate", "_rate_low95", "_rate_high95", "_log_std", "_log_noise_std")
 PICTURES = (".png", ".svg", ".pdf")
 #: A request above the rest of the budget by this factor is refused whatever the rounding.
 CERTAIN = 1.01
@@ -25,7 +30,7 @@ def check_outputs(settings: Settings) -> None:
     """Refuse names that the table of predictions cannot have."""
     if not settings.output:
         raise CommandError("--output is missing: name the private column, such as --output height")
-    names = settings.table_names()
+    names = _table_names(settings)
     if len({*names, *settings.inputs}) < len(names) + len(settings.inputs):
         raise CommandError(
             "predictions.csv would have two columns of one name: beside the inputs it has "
@@ -76,13 +81,14 @@ def check_picture(path: Path, settings: Settings) -> None:
         raise CommandError("--plot shows one or two inputs; leave it out for more")
 
 
-def check_ledger(settings: Settings) -> None:
-    """Refuse an account that is not there, or that has certainly too little left."""
+def check_ledger(settings: Settings, inputs: pd.DataFrame, *, searching: bool = False) -> None:
+    """Refuse an account that is not there, or that does not allow what would be spent."""
     if settings.ledger is None or settings.dataset is None:
         return
+    estimator = settings.estimator()
     with explained():
         balance = Ledger(settings.ledger).balances(settings.dataset)[0]
-        sigma = gaussian_sigma(settings.epsilon, settings.delta, settings.calibration)  # type: ignore[arg-type]
+        sigma = gaussian_sigma(estimator.epsilon, estimator.delta, estimator.calibration)  # type: ignore[arg-type]
         requested = gaussian_epsilon(sigma, balance.delta)
     if requested > CERTAIN * balance.remaining:
         raise CommandError(
@@ -91,6 +97,19 @@ def check_ledger(settings: Settings) -> None:
             f"{rounded_down(balance.remaining)} (for one more release), cap epsilon = "
             f"{balance.epsilon:g}, all at delta = {balance.delta:g}"
         )
+
+
+def _table_names(settings: Settings) -> list[str]:
+    """Return the columns that predictions have beside the inputs."""
+    if settings.task == "counts":
+        return [f"{settings.output[0]}{end}" for end in COUNT_COLUMNS]
+    if settings.task == "classification":
+        labels = settings.labels
+        logs = [""] if len(labels) == 2 else [f"_{label}" for label in labels]
+        ends = ["", *(f"_p_{label}" for label in labels)]
+        ends += [f"_log_odds{c}{end}" for c in logs for end in ("", "_std", "_noise_std")]
+        return [f"{settings.output[0]}{end}" for end in ends]
+    return [n + end for n in settings.output for end in ("", "_std", "_noise_std")]
 
 
 def _check_place(folder: Path) -> None:

@@ -6,24 +6,23 @@ knows options, columns and files.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from dataclasses import fields
+import traceback
+from collections.abc import Iterator
 
-from cloakgp.cli.settings import Settings
+from cloakgp.cli.settings.declared import DECLARED, option_of
+from cloakgp.errors import CommandError
 
-#: Parameters whose option is not called like them.
+#: Parameters whose option is not called like them, and that belong to no setting.
 _OTHER_OPTIONS = {
-    "candidates": "--try",
-    "param_grid": "--try",
-    "cv": "--folds",
     "max_std": "--required-std",
     "create": "--new",
     "allow_same_inputs": "--same-inputs",
     "allow_other_inputs": "--other-inputs",
 }
-_OPTIONS = {
-    field.name: f"--{field.name.replace('_', '-')}" for field in fields(Settings)
-} | _OTHER_OPTIONS
+_OF_SEARCHES = {each.search: option_of(name) for name, each in DECLARED.items() if each.search}
+_OPTIONS = _OF_SEARCHES | {name: option_of(name) for name in DECLARED} | _OTHER_OPTIONS
 #: Options without a value: ``create=True`` is ``--new``.
 _SWITCHES = ("create", "allow_same_inputs", "allow_other_inputs")
 
@@ -39,8 +38,6 @@ _ANYWHERE = re.compile(rf"(?<![\w-])({_LONG_NAME})(?!\w)")
 #: What is said for both is left for the command line alone.
 _IN_PYTHON = re.compile(r"Ledger\(\.\.\.\)\.open\([^()]*\) or ")
 _WHAT = {"X": "the table of inputs", "y": "the private column"}
-#: Messages that name both forms have the command line's after this one.
-_PYTHON_FORM = re.compile(r"Ledger\(\.\.\.\)\.\w+\([^()]*\) or ")
 _TABLES = re.compile(r"(?<![\w-])[Xy](?= (?:holds|must|has)\b)|(?<=\bof )[Xy]\b")
 
 
@@ -62,3 +59,21 @@ def _option(found: re.Match[str]) -> str:
         return f"{_OPTIONS[name]} {re.sub(r'[^-+.,0-9a-zA-Z]', '', value)}"
     quoted = value[0] in "'\"" and len(value) > 1
     return f"{_OPTIONS[name]} {value[1:-1] if quoted else value}"
+
+
+@contextlib.contextmanager
+def explained(ours_only: bool = False) -> Iterator[None]:
+    """Pass errors of the model or the budget on as what they are: the user's to fix.
+
+    With ``ours_only``, messages of other libraries are not passed on: they may quote a value.
+    """
+    try:
+        yield
+    except CommandError:
+        raise
+    except ValueError as error:
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        ours = str(frames[-1].f_globals.get("__name__")).startswith("cloakgp.")
+        if ours_only and not ours:
+            raise
+        raise CommandError(in_options(str(error))) from None

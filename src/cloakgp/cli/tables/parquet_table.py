@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.cli.columns import NumberColumn
+from cloakgp.cli.tables.columns import NumberColumn
 from cloakgp.errors import CommandError, listed, printable
 
 

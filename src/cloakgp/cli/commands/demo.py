@@ -8,26 +8,29 @@ from typing import Annotated, Any
 
 import typer
 
-from cloakgp.cli.flags import path_option
-from cloakgp.cli.points import read_points
-from cloakgp.cli.publish import RELEASE, Job, Progress, picture, predictions, publish
-from cloakgp.cli.settings import Settings
-from cloakgp.cli.tables import to_csv, write_file
-from cloakgp.cli.terminal import (
-    heading,
+from cloakgp.cli.job import Job
+from cloakgp.cli.outputs import RELEASE, picture, predictions
+from cloakgp.cli.progress import Progress
+from cloakgp.cli.publish import publish
+from cloakgp.cli.reports import (
     plan_report,
-    screen,
     show_comparisons,
     show_plan,
     show_release,
     show_verification,
-    table,
-    working,
 )
+from cloakgp.cli.screen import heading, screen, table, working
+from cloakgp.cli.settings import Settings
+from cloakgp.cli.settings.declared import option_of
+from cloakgp.cli.settings.options import path_option
+from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.cli.tables.points import read_points
 from cloakgp.datasets import make_diagnoses, make_heights
 from cloakgp.errors import CommandError, printable
 from cloakgp.plot.draw import plot_plan
 from cloakgp.release.release import Release
+
+EXAMPLES = "Example:\n\ncloakgp demo --out demo-output"
 
 #: What the demo asks for; everything else is left to the defaults.
 DEMO: dict[str, Any] = {
@@ -63,15 +66,16 @@ def demo_command(
     flags = _flags(DEMO)
     heading(console, "Plan: what would it cost?", f"cloakgp plan {data} {flags}")
     with working() as step:
-        job = Job.prepare(data, settings, to_release=True)
-        report = plan_report(job.plan, settings, step)
-    drawn = plot_plan(job.plan, target_names=settings.output)
+        job = Job.read(data, settings, to_release=True)
+        plan = job.plan()
+        report = plan_report(plan, settings, step)
+    drawn = plot_plan(plan, target_names=settings.output)
     write_file(out / "plan.png", picture(drawn, ".png"))
-    show_plan(console, job.plan, settings)
-    show_comparisons(console, settings, report)
+    show_plan(console, plan, settings)
+    show_comparisons(console, plan, report)
     heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")
     with working() as step:
-        release = publish(job, out, ctx.obj, step)
+        release = publish(job, plan, out, ctx.obj, step)
     show_release(console, release, out)
     heading(console, "Predict: free", f"cloakgp predict {out / RELEASE} --at age=0:80:9")
     console.print(table(predictions(release, read_points("age=0:80:9", settings.inputs))))
@@ -91,8 +95,8 @@ def _demo_of_labels(out: Path, progress: Progress) -> None:
     heading(console, "Classification: the probability of a diagnosis", command)
     progress.released = None
     with working() as step:
-        job = Job.prepare(data, settings, to_release=True)
-        release = publish(job, folder, progress, step)
+        job = Job.read(data, settings, to_release=True)
+        release = publish(job, job.plan(), folder, progress, step)
     show_release(console, release, folder)
     heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
     frame = predictions(release, read_points("age=20:90:8", settings.inputs))
@@ -100,5 +104,5 @@ def _demo_of_labels(out: Path, progress: Progress) -> None:
 
 
 def _flags(settings: dict[str, Any]) -> str:
-    given = [word for k, v in settings.items() for word in (f"--{k.replace('_', '-')}", str(v))]
+    given = [word for k, v in settings.items() for word in (option_of(k), str(v))]
     return shlex.join(given)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cloakgp.cli.columns import NumberColumn
-from cloakgp.cli.numerals import MISSING, looks_like_data, number_format, read_number
+from cloakgp.cli.tables.columns import NumberColumn
+from cloakgp.cli.tables.numerals import MISSING, looks_like_data, number_format, read_number
 from cloakgp.errors import CommandError, listed, printable
 
 #: A header longer than this is no header.

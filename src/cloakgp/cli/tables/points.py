@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cloakgp.cli.numerals import as_number
 from cloakgp.cli.tables import read_columns
+from cloakgp.cli.tables.numerals import as_number
 from cloakgp.errors import CommandError, listed, printable
 
 Array = NDArray[np.float64]

@@ -1,20 +1,13 @@
-"""Tables on disk: reads the columns that were asked for, and writes files whole or not at all.
+"""Reads the columns that were asked for, and says what is wrong with them.
 
-The private column is opened only when ``outputs`` names it.  Inputs and groups are public, so their
-errors are described by column and count; of the private column no error says more than its name and
-how its numbers are written.
+The private column is opened only when ``outputs`` names it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-import unicodedata
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cloakgp.cli.columns import NumberColumn
-from cloakgp.cli.csv_table import CsvTable
-from cloakgp.cli.numerals import MISSING, plain_numeral
-from cloakgp.cli.parquet_table import ParquetTable
+from cloakgp.cli.tables.columns import NumberColumn
+from cloakgp.cli.tables.csv_table import CsvTable
+from cloakgp.cli.tables.numerals import MISSING
+from cloakgp.cli.tables.owners import owner_key
+from cloakgp.cli.tables.parquet_table import ParquetTable
 from cloakgp.errors import CommandError, listed, printable
 
 Array = NDArray[np.float64]
@@ -108,49 +102,6 @@ def read_columns(
     else:
         private = {name: _private(name, table.numbers(name), decimal) for name in outputs}
     return Columns(frame, owners, watched, pd.DataFrame(private))
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file in one step: there is the old one or the new one, never half of it."""
-    temporary = path.parent / f".cloakgp-{secrets.token_hex(8)}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def to_csv(frame: pd.DataFrame) -> bytes:
-    """Return a table as CSV, in digits that people can read."""
-    text: str = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-    return text.encode()
-
-
-def owner_key(label: str, decimal: str = ".") -> str:
-    """Return what two spellings of one owner have in common.
-
-    "7", "07" and "7.0" are one owner, and so are "Zoë" and "zoe\u0308".  To take two people for one
-    adds noise; to take one person for two would promise more than is kept.
-    """
-    usual = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
-    seen = "".join(c for c in usual if unicodedata.category(c) not in ("Cf", "Cc"))
-    words = " ".join(seen.split())
-    plain = plain_numeral(words, decimal)
-    if plain is None:
-        return words
-    try:
-        sign, digits, exponent = Decimal(plain).as_tuple()
-    except InvalidOperation:  # an exponent of more digits than there are
-        return words
-    # Exactly: as floats, long numbers of different people would meet.
-    text = "".join(map(str, digits)).lstrip("0")
-    short = text.rstrip("0")
-    return f"{'-' * sign}{short}e{int(exponent) + len(text) - len(short)}" if short else "0"
 
 
 def _open(path: Path, decimal: str) -> Table:

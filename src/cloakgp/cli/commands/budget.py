@@ -6,8 +6,6 @@ and check every hash on the way.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,11 +14,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cloakgp.cli.flags import AsJson, Decimal, flag, number_option, path_option
 from cloakgp.cli.preflight import check_file
+from cloakgp.cli.screen import print_json, screen
+from cloakgp.cli.settings.options import (
+    AsJson,
+    Decimal,
+    flag,
+    number_option,
+    path_option,
+    read_setting,
+)
 from cloakgp.cli.tables import read_columns, write_file
-from cloakgp.cli.terminal import print_json, screen
-from cloakgp.cli.wording import in_options
+from cloakgp.cli.wording import explained
 from cloakgp.errors import CommandError, printable
 from cloakgp.privacy.accounting import Spend, total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
@@ -76,7 +81,7 @@ def open_command(
     as_json: AsJson = False,
 ) -> None:
     """Name a data set and cap what it may ever spend.  The cap cannot be changed later."""
-    with _explained():
+    with explained():
         book = Ledger(ledger)
         book.open(
             dataset,
@@ -101,7 +106,7 @@ def open_command(
 @app.command("show", epilog="Example:\n\ncloakgp budget show budget.ledger heights")
 def show_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = False) -> None:
     """See what was spent on what, and what is left."""
-    with _explained():
+    with explained():
         book = Ledger(ledger)
         balances = book.balances(dataset)
         entries = book.history(dataset)
@@ -121,7 +126,7 @@ def show_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = Fal
 @app.command("history", epilog="Example:\n\ncloakgp budget history budget.ledger heights")
 def history_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = False) -> None:
     """List everything that happened, in order, with who and when."""
-    with _explained():
+    with explained():
         book = Ledger(ledger)
         entries = book.history(dataset)
     if as_json:
@@ -154,7 +159,7 @@ def export_command(
     """Write the whole history for an auditor, as CSV or JSON lines, with every hash."""
     if out is not None:
         check_file("--out", out, (".csv", ".jsonl"), force)
-    with _explained():
+    with explained():
         book = Ledger(ledger)
         if out is not None and out.exists() and book.path.exists() and out.samefile(book.path):
             raise CommandError("--out would overwrite the ledger itself")
@@ -243,15 +248,4 @@ def _inputs(path: Path | None, names: str | None, decimal: str | None) -> Any:
     if path is None or names is None:
         return None
     columns = [name.strip() for name in names.split(",")]
-    return read_columns(path, columns, decimal=decimal or ".").inputs.to_numpy()
-
-
-@contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    """Pass errors of the ledger or of the cap on as what they are: the user's to fix."""
-    try:
-        yield
-    except CommandError:
-        raise
-    except ValueError as error:
-        raise CommandError(in_options(str(error))) from None
+    return read_columns(path, columns, decimal=read_setting("decimal", decimal)).inputs.to_numpy()

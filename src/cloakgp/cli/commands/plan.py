@@ -1,0 +1,67 @@
+"""``cloakgp plan``: what a release would cost, before anything is spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cloakgp.cli.job import Job
+from cloakgp.cli.outputs import picture
+from cloakgp.cli.preflight import check_picture
+from cloakgp.cli.reports import plan_report, show_comparisons, show_plan
+from cloakgp.cli.screen import print_json, screen, working
+from cloakgp.cli.settings import Settings
+from cloakgp.cli.settings.options import (
+    AsJson,
+    Config,
+    Data,
+    flag,
+    number_option,
+    path_option,
+    takes_settings,
+)
+from cloakgp.cli.tables import write_file
+from cloakgp.errors import CommandError
+from cloakgp.plot.draw import plot_plan
+
+EXAMPLES = (
+    "Examples:\n\n"
+    "cloakgp plan heights.csv --inputs age --bounds 40,200\n\n"
+    "cloakgp plan heights.csv --inputs age --bounds 40,200 --required-std 10 --plot plan.png"
+)
+
+
+@takes_settings("plan")
+def plan_command(
+    ctx: typer.Context,
+    settings: Settings,
+    data: Data,
+    config: Config = None,
+    required_std: Annotated[
+        float | None, number_option("Find the smallest epsilon whose noise stays below this")
+    ] = None,
+    compare: Annotated[
+        bool, flag("--compare/--no-compare", "Compare other budgets and designs")
+    ] = True,
+    plot: Annotated[Path | None, path_option("Draw the noise", "FILE.png")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """See what a release would cost before you spend.  Never opens the private column."""
+    if plot is not None:
+        check_picture(plot, settings)
+    if required_std is not None and not required_std > 0:
+        raise CommandError(f"--required-std must be a number > 0, got {required_std:g}")
+    with working():
+        plan = Job.read(data, settings).plan()
+    if plot is not None:
+        write_file(plot, picture(plot_plan(plan, target_names=settings.output), plot.suffix))
+    if not as_json:
+        show_plan(screen(), plan, settings)
+    with working() as step:
+        report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
+    if as_json:
+        print_json(report)
+    else:
+        show_comparisons(screen(), plan, report)

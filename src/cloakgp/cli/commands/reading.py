@@ -1,0 +1,97 @@
+"""``cloakgp predict`` and ``cloakgp verify``: what anybody can do with a release, for free."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cloakgp.cli.outputs import marked_predictions
+from cloakgp.cli.preflight import check_file
+from cloakgp.cli.reports import show_verification
+from cloakgp.cli.screen import print_json, screen, table
+from cloakgp.cli.settings.options import (
+    AsJson,
+    Decimal,
+    Force,
+    Saved,
+    flag,
+    path_option,
+    read_setting,
+    setting_option,
+)
+from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.cli.tables.points import read_points
+from cloakgp.errors import CommandError, printable
+from cloakgp.release.release import Release
+from cloakgp.release.statement import names_of
+from cloakgp.release.verify import NOT_AUTHORSHIP
+
+PREDICT_EXAMPLES = (
+    "Examples:\n\n"
+    "cloakgp predict pub/release.cloakgp --at age=0:90:10\n\n"
+    'cloakgp predict map.cloakgp --at "age=0:90:10,weight=20:60:5" --out grid.csv'
+)
+VERIFY_EXAMPLES = "Example:\n\ncloakgp verify pub/release.cloakgp"
+
+
+def predict_command(
+    release: Saved,
+    at: Annotated[str, setting_option("at", "Where to predict: a grid or a file")],
+    decimal: Decimal = None,
+    out: Annotated[Path | None, path_option("Write a table", "FILE.csv")] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+    not_private: Annotated[
+        bool, flag("--not-private", "Write a file although the release is not private")
+    ] = False,
+) -> None:
+    """Predict from a release, as often as you like: spends nothing.
+
+    Prints a table on a terminal, and CSV into a pipe.  Predictions from a release that is not
+    private are marked: a column of the table says so, and so does the JSON.
+    """
+    sign = read_setting("decimal", decimal)
+    if out is not None:
+        check_file("--out", out, (".csv",), force)
+    loaded = Release.load(release)
+    if not loaded.private:
+        warnings.warn("this release is NOT private: it carries no guarantee", stacklevel=1)
+    if out is not None and not (loaded.private or not_private):
+        raise CommandError(
+            f"{printable(release)} is NOT private, and a file of its predictions might be taken "
+            "for one that is; give --not-private to write it all the same"
+        )
+    points = read_points(at, names_of(loaded)[0], sign)
+    frame = marked_predictions(loaded, points)
+    if out is not None:
+        write_file(out, to_csv(frame))
+    if as_json:
+        facts = {"release_id": loaded.release_id, "private": loaded.private}
+        print_json({**facts, "predictions": frame.to_dict("records")})
+    elif out is None and sys.stdout.isatty():
+        screen().print(table(frame))
+    elif out is None:
+        sys.stdout.write(to_csv(frame).decode())
+
+
+def verify_command(release: Saved, as_json: AsJson = False) -> None:
+    """Check the guarantee of a release again, from its file alone.
+
+    The exit code is 0 if it holds, 1 if it does not, and 2 if the file cannot be read.  Warnings
+    that values are far too quiet for their noise are evidence and do not change it.
+    """
+    loaded = Release.load(release, check=False)
+    report = loaded.verify()
+    if as_json:
+        checks = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in report.checks]
+        names = ("release_id", "epsilon", "delta", "total_epsilon")
+        facts = {name: getattr(loaded, name) for name in names}
+        facts |= {"private": loaded.private, "checks": checks}
+        print_json({"ok": report.ok, **facts, "warnings": report.warnings, "note": NOT_AUTHORSHIP})
+    else:
+        show_verification(screen(), loaded, report)
+    raise typer.Exit(0 if report.ok else 1)

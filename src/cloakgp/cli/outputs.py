@@ -1,0 +1,62 @@
+"""The files of a release: predictions, picture and statement, beside the release itself."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.errors import CommandError
+from cloakgp.plot.draw import plot_release
+from cloakgp.release.release import Release
+
+RELEASE, PREDICTIONS, PLOT, STATEMENT = OUTPUTS = (
+    "release.cloakgp",
+    "predictions.csv",
+    "plot.png",
+    "statement.md",
+)
+#: Points predicted at a time.
+CHUNK = 2000
+
+
+def predictions(release: Release, points: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return predictions with their uncertainty, by default at the workload."""
+    # In pieces, since each point takes as many numbers as there are people.
+    rows = release.blueprint.points if points is None else release.check_points(points)
+    pieces = [release.to_frame(rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)]
+    return pd.concat(pieces, ignore_index=True)
+
+
+def marked_predictions(release: Release, points: pd.DataFrame) -> pd.DataFrame:
+    """Return predictions as strangers may get them: marked, if they are not private."""
+    try:
+        frame = predictions(release, points)
+    except ValueError as error:  # all of this is public
+        raise CommandError(str(error)) from None
+    if release.private:
+        return frame
+    if "private" in frame:
+        raise CommandError(
+            "the release is NOT private, and the column that should say so is taken: an input or "
+            "output is called 'private'; rename it"
+        )
+    return frame.assign(private=False)
+
+
+def picture(figure: Figure, ending: str) -> bytes:
+    """Return a figure as the contents of a file with this ending."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format=ending.lstrip(".").lower(), dpi=150)
+    return buffer.getvalue()
+
+
+def write_rest(release: Release, folder: Path) -> None:
+    """Write everything that follows from a release, which has to be saved already."""
+    write_file(folder / PREDICTIONS, to_csv(predictions(release)))
+    if release.blueprint.model.X.shape[1] <= 2:
+        write_file(folder / PLOT, picture(plot_release(release), ".png"))
+    write_file(folder / STATEMENT, release.statement().encode())

@@ -1,0 +1,187 @@
+"""What commands say of plans, searches, releases and their verification, in words and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cloakgp.cli.outputs import OUTPUTS
+from cloakgp.cli.screen import say, show_table
+from cloakgp.cli.settings import Settings
+from cloakgp.cli.wording import in_options
+from cloakgp.errors import listed, printable
+from cloakgp.gp.kernels.grammar import kernel_string
+from cloakgp.plan.plan import EPSILONS, Plan
+from cloakgp.plan.search import SearchPlan
+from cloakgp.release.release import Release
+from cloakgp.release.statement import best_guess, certificate, names_of, people_in
+from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport
+
+#: Rows of a table that only gives an impression.
+FEW = 7
+
+
+def plan_report(
+    plan: Plan,
+    settings: Settings,
+    step: Callable[[str], None],
+    *,
+    compare: bool = True,
+    required_std: float | None = None,
+) -> dict[str, Any]:
+    """Return everything that a plan can tell, for machines."""
+    report: dict[str, Any] = plan.to_dict()
+    report["people"] = people_in(plan.blueprint)
+    report["rows"] = len(plan.blueprint.model.X)
+    report["inputs"], report["outputs"] = settings.inputs, settings.output
+    report["kernel"] = _kernel(plan.blueprint.model.kernel)
+    report["best_guess"] = best_guess(plan.blueprint.sigma)
+    report["points"] = plan.to_frame().to_dict("records")
+    if compare:
+        report["epsilons"] = []
+        for epsilon in EPSILONS:
+            step(f"Comparing budgets: epsilon = {epsilon:g} (--no-compare skips this)")
+            report["epsilons"] += plan.compare_epsilons((epsilon,)).to_dict("records")
+        step("Comparing designs (--no-compare skips this)")
+        report["designs"] = plan.compare_designs().to_dict("records")
+    if required_std is not None:
+        step("Searching for the smallest epsilon")
+        report["required"] = {"std": required_std, "epsilon": None, "reason": None}
+        try:
+            report["required"]["epsilon"] = plan.required_epsilon(required_std)
+        except ValueError as error:
+            report["required"]["reason"] = in_options(str(error))
+    return report
+
+
+def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
+    """Say what would be released, and the noise at a few points."""
+    say(console, plan.summary())
+    b = plan.blueprint
+    say(console, f"Kernel: {_kernel(b.model.kernel)}")
+    if b.groups is not None:
+        say(console, f"The {len(b.model.X)} rows belong to {people_in(b)} people.")
+    if b.delta * people_in(b) > 1.0:
+        say(console, "delta is above one over the number of people, which is far too much.")
+    say(
+        console,
+        "An attacker who has narrowed one person down to two equally likely values would guess "
+        "right at most "
+        f"{math.ceil(1000.0 * best_guess(b.sigma)) / 10.0:g} % of the time; a coin gives 50 %.",
+    )
+    frame = plan.to_frame()
+    names = settings.output if len(settings.output) == len(b.lo) else range(len(b.lo))
+    if b.task != "regression":
+        names = ()
+    titles = {
+        "noise_std": "noise for privacy (std)",
+        "total_std": "together",
+        "floor_std": "std without privacy",
+    }
+    titles |= {
+        f"{key}_{column}": f"{name}: {title}"
+        for column, name in enumerate(names)
+        for key, title in titles.items()
+    }
+    rows = np.unique(np.linspace(0, len(frame) - 1, FEW).round().astype(int))
+    show_table(console, frame.iloc[rows].rename(columns=titles), "Noise at a few points")
+
+
+def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> None:
+    """Show what other budgets and designs would give, as far as that was asked for."""
+    titles = {
+        "typical_noise_std": "typical noise",
+        "largest_noise_std": "largest noise",
+        "published_values": "numbers",
+    }
+    for key, same, title in (
+        ("epsilons", "design", "Other budgets (noise as standard deviations)"),
+        ("designs", "epsilon", "Other designs (noise as standard deviations)"),
+    ):
+        if key in report:
+            frame = pd.DataFrame(report[key]).drop(columns=same).rename(columns=titles)
+            show_table(console, frame, title)
+    if plan.blueprint.calibration == "hall" and "epsilons" in report:
+        say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
+    if "required" in report:
+        required = report["required"]
+        answer = f"Noise of at most {required['std']:g} at every point takes "
+        if required["epsilon"] is None:
+            answer = (
+                f"No budget gives that: {required['reason']}. It counts at every point; --at can "
+                "leave out places with few people."
+            )
+        else:
+            # Four digits, rounded up: what is printed is enough.
+            answer += f"epsilon = {math.ceil(required['epsilon'] * 1e4) / 1e4:g}."
+        say(console, answer)
+    say(console, "Nothing private was read and nothing was spent.")
+
+
+def show_release(console: Console, release: Release, folder: Path) -> None:
+    """Say what was released and where it is."""
+    inputs, outputs = names_of(release)
+    people = people_in(release.blueprint)
+    written = [name for name in OUTPUTS if (folder / name).exists()]
+    say(
+        console,
+        f"Released {release.published_values} noisy numbers about {listed(outputs)} of {people} "
+        f"people by {listed(inputs)}.\n"
+        f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
+        f"{release.delta:g}, for replacing one person's private values"
+        f"{'' if release.selection is None else ', the choice of settings included'}.\n"
+        f"Certificate: {certificate(release)} ({release.status}).\n"
+        f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
+    )
+
+
+def show_search(console: Console, plan: SearchPlan) -> None:
+    """Say how well a private search would choose, and show its candidates."""
+    say(console, plan.summary())
+    frame = plan.to_frame()
+    if "kernel" in frame:
+        frame["kernel"] = [_kernel(params["kernel"]) for params in plan.candidates]
+    show_table(console, frame, "Candidates (one person moves a loss by 'sensitivity')")
+
+
+def show_verification(console: Console, release: Release, report: VerificationReport) -> None:
+    """Show every check, then what they come to."""
+    grid = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("check", "result", "what was found"):
+        grid.add_column(title)
+    for check in report.checks:
+        result = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
+        grid.add_row(check.name, result, Text(printable(check.detail)))
+    console.print(grid)
+    console.print()
+    if report.ok:
+        text = (
+            f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
+            f"any one of {people_in(release.blueprint)} people no more than epsilon = "
+            f"{release.total_epsilon:.6g} and delta = {release.delta:g} allow"
+            f"{'' if release.selection is None else ', the choice of settings included'}. That the "
+            "noise was drawn afresh has to be believed."
+        )
+    else:
+        failed = ", ".join(check.name for check in report.checks if not check.passed)
+        text = f"The guarantee does NOT hold ({failed}). Do not rely on this release."
+    say(console, text)
+    for warning in report.warnings:
+        say(console, f"WARNING {warning}")
+    say(console, NOT_AUTHORSHIP)
+
+
+def _kernel(kernel: Any) -> str:
+    """Return a kernel as ``--kernel`` takes it."""
+    try:
+        return kernel_string(kernel)
+    except ValueError:
+        return str(kernel)

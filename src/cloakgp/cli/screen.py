@@ -1,0 +1,102 @@
+"""What a terminal is written with: paragraphs, tables, JSON, progress, and errors on stderr.
+
+Everything printed is made harmless first: no name or value can control the terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich import progress as rich_progress
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cloakgp.errors import printable
+
+#: Rows of a table of predictions, at most; files take any number.
+MANY = 60
+
+
+def screen() -> Console:
+    """Return the console for results, on the standard output of this moment."""
+    return Console(highlight=False)
+
+
+def complain(text: str) -> None:
+    """Print an error on stderr."""
+    safe = "\n".join(printable(line) for line in text.splitlines())
+    console = Console(stderr=True, highlight=False)
+    message = Text.assemble(("error: ", "bold red"), safe)
+    # A terminal gets wrapped words; a file or pipe gets the line as it is.
+    console.print(message, soft_wrap=not console.is_terminal)
+
+
+@contextlib.contextmanager
+def working() -> Iterator[Callable[[str], None]]:
+    """Show on stderr what is being done, if that is a terminal."""
+    columns = (rich_progress.SpinnerColumn(), rich_progress.TextColumn("{task.description}"))
+    console = Console(stderr=True)
+    quiet = not console.is_terminal
+    with rich_progress.Progress(*columns, console=console, transient=True, disable=quiet) as bar:
+        task = bar.add_task("Finding the best sketch")
+        yield lambda text: bar.update(task, description=text)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object; what JSON cannot hold becomes null."""
+    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def heading(console: Console, title: str, command: str) -> None:
+    """Start a step of the demo with the command that does the same."""
+    console.print()
+    console.rule(Text(title, "bold"), align="left", style="dim")
+    console.print(Text(f"$ {printable(command)}", "cyan"), soft_wrap=True)
+    console.print()
+
+
+def table(frame: pd.DataFrame, title: str | None = None) -> Table:
+    """Return a table to print, shortened if it is very long."""
+    grid = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    for name in frame.columns:
+        header = Text(printable(name), overflow="fold")
+        grid.add_column(header, justify="right", header_style="dim")
+    for row in frame.head(MANY).itertuples(index=False):
+        grid.add_row(*(Text(_cell(value)) for value in row))
+    if len(frame) > MANY:
+        grid.caption = f"{len(frame) - MANY} more rows; --out writes them all"
+    return grid
+
+
+def show_table(console: Console, frame: pd.DataFrame, title: str) -> None:
+    """Print a table and an empty line."""
+    console.print(table(frame, title))
+    console.print()
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else printable(value)
+
+
+def say(console: Console, text: str) -> None:
+    """Print a paragraph and an empty line."""
+    for line in text.splitlines():
+        console.print(Text(printable(line)), soft_wrap=not console.is_terminal)
+    console.print()

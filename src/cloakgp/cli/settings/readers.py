@@ -1,0 +1,133 @@
+"""How values are read: as strictly from the string of an option as from a settings file.
+
+A reader is given where a value stands, to name that place in an error, and the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from cloakgp.cli.tables.numerals import as_number, read_whole_number
+from cloakgp.errors import CommandError, printable
+from cloakgp.gp.kernels.grammar import Kernel, parse_kernel
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a value is read, and how the help writes it."""
+
+    metavar: str
+    read: Callable[[str, Any], Any]
+
+
+def wrong(where: str, value: Any, wanted: str) -> CommandError:
+    """Return the error for a value that is not what is wanted there."""
+    return CommandError(f"{printable(where)} must be {wanted}, got {printable(repr(value))}")
+
+
+def read_number(where: str, value: Any) -> float:
+    """Return a number."""
+    number = as_number(value)
+    if number is None:
+        raise wrong(where, value, "a number such as 0.5 or 1e-5, finite and in digits 0 to 9")
+    return number
+
+
+def read_count(where: str, value: Any) -> int:
+    """Return a whole number of at least 1."""
+    count = read_whole_number(value.strip()) if isinstance(value, str) else value
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise wrong(where, value, "a whole number of at least 1")
+    return count
+
+
+def read_numbers(where: str, value: Any) -> tuple[float, ...]:
+    """Return one number, or several separated by commas."""
+    return tuple(read_number(where, part) for part in _parts(value))
+
+
+def read_pairs(where: str, value: Any) -> tuple[tuple[float, float], ...]:
+    """Return bounds: "lo,hi", [lo, hi], or a list of either."""
+    if isinstance(value, list) and value and isinstance(value[0], list | str):
+        return tuple(pair for one in value for pair in read_pairs(where, one))
+    if isinstance(value, list | str) and len(numbers := read_numbers(where, value)) == 2:
+        return ((numbers[0], numbers[1]),)
+    raise wrong(where, value, "a pair such as 40,200")
+
+
+def read_string(where: str, value: Any) -> str:
+    """Return a string without the spaces around it."""
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(where, value, "a string that is not empty")
+    return value.strip()
+
+
+def read_file(where: str, value: Any) -> str:
+    """Return the name of a file."""
+    return read_string(where, str(value))
+
+
+def read_names(where: str, value: Any) -> tuple[str, ...]:
+    """Return names of columns, each of them once."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise wrong(where, value, "column names, separated by commas")
+    names = tuple(read_string(where, part) for part in parts)
+    if len(set(names)) < len(names):
+        raise wrong(where, value, "column names, each of them once")
+    return names
+
+
+def read_labels(where: str, value: Any) -> tuple[str, ...]:
+    """Return labels as strings; a settings file may have them as numbers."""
+    return tuple(
+        read_string(where, str(part) if _is_number(part) else part) for part in _parts(value)
+    )
+
+
+def read_kernel(where: str, value: Any) -> Kernel:
+    """Return the kernel that one line describes."""
+    return parse_kernel(read_string(where, value))
+
+
+def read_decimal(where: str, value: Any) -> str:
+    """Return a decimal sign."""
+    if value not in (".", ","):
+        raise wrong(where, value, "either . or ,")
+    return str(value)
+
+
+def one_of(names: Any) -> Reader:
+    """Return the reader of one of the names of a ``Literal``."""
+
+    def read(where: str, value: Any) -> str:
+        if value not in get_args(names):
+            raise wrong(where, value, f"one of {', '.join(get_args(names))}")
+        return str(value)
+
+    return Reader("|".join(get_args(names)), read)
+
+
+NUMBER = Reader("NUMBER", read_number)
+NUMBERS = Reader("NUMBER", read_numbers)
+COUNT = Reader("N", read_count)
+LIMIT = Reader("N", read_number)  # the estimator says which numbers it takes
+PAIRS = Reader("LO,HI", read_pairs)
+NAME = Reader("NAME", read_string)
+NAMES = Reader("NAME[,NAME]", read_names)
+LABELS = Reader("LABEL,LABEL", read_labels)
+KERNEL = Reader("SPEC", read_kernel)
+PLACES = Reader("NAME=LO:HI:COUNT|FILE", read_string)
+FILE = Reader("FILE", read_file)
+DECIMAL = Reader(".|,", read_decimal)
+
+
+def _parts(value: Any) -> list[Any]:
+    parts = value.split(",") if isinstance(value, str) else value
+    return parts if isinstance(parts, list) else [parts]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
