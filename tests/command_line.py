@@ -15,6 +15,21 @@ from cloakgp.cli.app import app
 SECRET = "SECRET4711"
 PLAN = ("--inputs", "age", "--bounds", "40,200", "--kernel", "900*RBF(20)")
 SPEND = (*PLAN, "--output", "height", "--yes", "--epsilon", "2")
+TRY = ("--try", "kernel=900*RBF(5)|900*RBF(40)", "--folds", "3")
+SELECT = (*SPEND, *TRY, "--selection-epsilon", "0.5")
+LABELS = ("--task", "classification", "--inputs", "age", "--kernel", "9*RBF(20)")
+COUNTS = ("--task", "counts", "--inputs", "age", "--kernel", "1*RBF(20)", "--cap", "9")
+TASKS = {
+    "text": (*LABELS, "--output", "ill", "--classes", "yes,no"),
+    "numbers": (*LABELS, "--output", "flag", "--classes", "0,1", "--iterations", "2"),
+    "three": (*LABELS, "--output", "grade", "--classes", "a,b,c", "--design", "total"),
+    "paper": (
+        *(*LABELS, "--output", "ill", "--classes", "no,yes", "--decode", "direct"),
+        *("--design", "volume", "--calibration", "hall", "--target", "latents", "--epsilon", "1"),
+    ),
+    "counts": (*COUNTS, "--output", "falls"),
+    "exposure": (*COUNTS, "--output", "falls", "--exposure", "years", "--iterations", "2"),
+}
 OUTPUTS = {"release.cloakgp", "predictions.csv", "plot.png", "statement.md"}
 
 
@@ -42,6 +57,26 @@ def start(*words, stdin=subprocess.DEVNULL, **options):
 def people(count=40):
     age = np.arange(count) * 2 % 71
     return pd.DataFrame({"age": age, "height": 100.0 + age / 2, "weight": 20.0 + age / 3})
+
+
+def outcomes():
+    """People with labels and counts."""
+    age = np.arange(40) * 2 % 71
+    return pd.DataFrame(
+        {
+            "age": age,
+            "ill": np.where(age > 35, "yes", "no"),
+            "grade": np.array(["a", "b", "c"])[age // 24],
+            "flag": (age > 35).astype(int),
+            "falls": age // 10,
+            "years": 1.0 + age / 70,
+        }
+    )
+
+
+def account(book):
+    """The options of a spend on this ledger."""
+    return ("--ledger", book.path, "--dataset", "people")
 
 
 def fails(result, *parts, code=2):

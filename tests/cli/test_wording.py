@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import PLAN, fails, people, run
+from command_line import PLAN, SECRET, SPEND, fails, people, run
 
 from cloakgp.cli.tables import to_csv
 from cloakgp.cli.wording import in_options
@@ -133,3 +133,17 @@ def test_notes_and_tables_are_left_alone(data):
     frame = pd.DataFrame({"y has": np.arange(20), "height": 1.0})
     data.write_bytes(to_csv(frame))
     fails(run("plan", data, "--inputs", "y_has", "--bounds", "0,9"), "'y_has'", "it has: y has")
+
+
+def test_faults_found_by_the_core_are_explained_and_those_of_others_only_named(
+    data, tmp_path, monkeypatch
+):
+    def others(*_, **__):
+        raise ValueError(f"could not convert {SECRET}")
+
+    monkeypatch.setattr("cloakgp.estimators.regression.release_sketch", others)
+    text = fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "error: ValueError")
+    assert SECRET not in text
+    monkeypatch.undo()
+    monkeypatch.setattr("cloakgp.privacy.sketch.FEWEST_VALUE_BITS", 60)
+    fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "sums too many people")

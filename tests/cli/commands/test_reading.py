@@ -1,4 +1,4 @@
-"""``predict`` and ``verify``: what is not private is marked, and nothing is claimed too much."""
+"""``predict`` and ``verify``: free, marked if not private, and nothing is claimed too much."""
 
 import io
 import json
@@ -8,23 +8,90 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import fails, people, run, start
 from rehearsal import restamped
-from typer.testing import CliRunner
 
-from cloakgp import PrivateGPRegressor
-from cloakgp.cli.app import app
+from cloakgp import PrivateGPRegressor, Release
 from cloakgp.privacy import Sketch
 from cloakgp.release.verify import NOT_AUTHORSHIP
+
+
+def test_predictions_at_a_grid_are_those_of_the_release(saved, tmp_path):
+    out = tmp_path / "p.csv"
+    assert run("predict", saved, "--at", "age=0:70:15", "--out", out).exit_code == 0
+    table = pd.read_csv(out)
+    mean, std = Release.load(saved).predict(np.linspace(0, 70, 15)[:, None], return_std=True)
+    np.testing.assert_allclose(table["height"], mean, rtol=1e-8)
+    np.testing.assert_allclose(table["height_std"], std, rtol=1e-8)
+    fails(run("predict", saved, "--at", "age=1", "--out", out), "exists", "--force")
+    fails(run("predict", saved, "--at", "age=1", "--out", tmp_path / "p.txt"), ".csv")
+
+
+def test_predictions_at_a_file_read_its_inputs_only(saved, data):
+    piped = run("predict", saved, "--at", data).stdout
+    assert piped.splitlines()[0] == "age,height,height_std,height_noise_std"
+    assert len(piped.splitlines()) == 41
+
+
+def test_verify_ends_with_0_1_or_2(saved, tmp_path):
+    good = run("verify", saved)
+    assert good.exit_code == 0
+    assert "The guarantee holds" in good.stdout
+    release, weak = Release.load(saved), tmp_path / "weak.cloakgp"
+    replace(release, noisy=replace(release.noisy, sigma=release.noisy.sigma / 2)).save(weak)
+    bad = run("verify", weak)
+    assert bad.exit_code == 1
+    assert "does NOT hold (noise" in bad.stdout
+    assert json.loads(run("verify", weak, "--json").stdout)["ok"] is False
+    weak.write_bytes(b"garbage")
+    fails(run("verify", weak), "refused")
+    fails(run("verify"), "RELEASE")
+
+
+def test_a_rehearsal_does_not_verify(tmp_path):
+    frame = people()
+    model = PrivateGPRegressor(bounds=(40, 200), random_state=0)
+    with pytest.warns(UserWarning, match="NOT private"):
+        model.fit(frame[["age"]], frame["height"])
+    model.release_.save(tmp_path / "r.cloakgp")
+    assert run("verify", tmp_path / "r.cloakgp").exit_code == 1
+    assert "NOT private" in run("predict", tmp_path / "r.cloakgp", "--at", "age=3").stderr
+
+
+def test_a_release_without_a_selection_states_its_own_epsilon(saved):
+    words = " ".join(run("verify", saved).stdout.split())
+    assert "no more than epsilon = 1 and delta = 1e-05 allow. That" in words
+
+
+def test_a_reader_that_leaves_early_is_no_error(saved):
+    process = start("predict", saved, "--at", "age=0:70:20000")
+    assert process.stdout.readline().startswith("age,")
+    process.stdout.close()
+    shown = process.stderr.read()
+    process.wait(timeout=60)
+    assert "Traceback" not in shown
+
+
+def test_a_table_of_predictions_that_cannot_be_written_is_found_before_the_release_is_read(
+    tmp_path,
+):
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "there.csv").write_text("precious")
+    for name, part in (
+        ("no/p.csv", "there is no folder"),
+        ("folder.csv", "is a folder"),
+        ("p.txt", "must end in .csv"),
+        ("there.csv", "--force"),
+    ):
+        out = ("--out", tmp_path / name)
+        fails(run("predict", tmp_path / "none.cloakgp", "--at", "age=1", *out), part)
+
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
 X = pd.DataFrame({"age": np.linspace(0.0, 70.0, 30)})
 Y = pd.Series(100.0 + X["age"], name="height")
 COLUMNS = ["age", "height", "height_std", "height_noise_std"]
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

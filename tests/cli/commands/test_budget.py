@@ -11,9 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from cloakgp.cli.commands import budget
+from cloakgp.cli.endings import Commands
 from cloakgp.cli.progress import Progress
 from cloakgp.cli.tables import to_csv
-from cloakgp.cli.endings import Commands
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.privacy.accounting import Spend
 from cloakgp.privacy.ledger import Ledger

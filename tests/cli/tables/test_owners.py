@@ -25,6 +25,8 @@ SAME = [
     ("ﬁn", "fin"),
     ("straße", "STRASSE"),
 ]
+
+
 DIFFERENT = [
     ("7", "70"),
     ("7", "-7"),
@@ -75,16 +77,3 @@ def test_owners_in_bytes_that_are_not_utf8_are_refused(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(b"age,owner\n1,Zo\xeb\n2,Zo\xc3\xab\n")
     fails(run("plan", path, *PLAN, "--groups", "owner"), "'owner'", "UTF-8")
-
-
-def test_owners_in_parquet_are_read_likewise_and_must_not_be_missing(tmp_path):
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "people.parquet"
-    frame = people()
-    words = ("plan", path, *PLAN, "--groups", "owner", "--json", "--no-compare")
-    frame.assign(owner=["7", "7.0", *map(str, range(100, 138))]).to_parquet(path)
-    assert json.loads(run(*words).stdout)["people"] == 39
-    frame.assign(owner=[7.0, 7.0, *range(100, 138)]).to_parquet(path)
-    assert json.loads(run(*words).stdout)["people"] == 39
-    frame.assign(owner=[7.0, None, *range(100, 138)]).to_parquet(path)
-    fails(run(*words), "'owner'", "1 of 40")

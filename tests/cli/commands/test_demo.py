@@ -1,0 +1,25 @@
+"""``cloakgp demo``: everything in one folder of its own."""
+
+from pathlib import Path
+
+from command_line import OUTPUTS, fails, run
+
+
+def test_the_demo_leaves_everything_in_one_folder_and_can_run_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        result = run("demo")
+        assert result.exit_code == 0, result.output
+    names = {path.name for path in Path("demo-output").iterdir()}
+    assert names == OUTPUTS | {"heights.csv", "plan.png", "diagnoses.csv", "diagnosis"}
+    diagnosis = Path("demo-output", "diagnosis")
+    assert {path.name for path in diagnosis.iterdir()} == OUTPUTS
+    assert run("verify", diagnosis / "release.cloakgp").exit_code == 0
+    for part in ("differentially private with epsilon = 1", "Certificate", "The guarantee holds"):
+        assert part in result.stdout
+
+
+def test_the_demo_does_not_touch_a_folder_that_is_not_its_own(tmp_path):
+    (tmp_path / "release.cloakgp").write_text("precious")
+    fails(run("demo", "--out", tmp_path), "not the folder of an earlier demo")
+    assert (tmp_path / "release.cloakgp").read_text() == "precious"

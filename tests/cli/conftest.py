@@ -1,0 +1,39 @@
+"""Tables, releases and ledgers that commands are run on."""
+
+import pytest
+from command_line import outcomes, people
+from sklearn.gaussian_process.kernels import RBF
+
+from cloakgp import Ledger, PrivateGPRegressor
+from cloakgp.cli.tables import to_csv
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(people()))
+    return path
+
+
+@pytest.fixture
+def cases(tmp_path):
+    path = tmp_path / "cases.csv"
+    path.write_bytes(to_csv(outcomes()))
+    return path
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5, create=True)
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """A release file that tests only read."""
+    frame = people()
+    model = PrivateGPRegressor(900 * RBF(20.0), bounds=(40, 200)).fit(
+        frame[["age"]], frame["height"]
+    )
+    path = tmp_path_factory.mktemp("saved") / "release.cloakgp"
+    model.release_.save(path)
+    return path
