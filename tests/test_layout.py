@@ -93,7 +93,18 @@ def test_a_private_name_of_another_module_is_caught(tmp_path):
 
 #: Rooms from the first to the last that X, y and s pass through.  A room imports from those before
 #: it; ``plan`` and ``release`` load ``plot`` when a picture is asked for, and not before.
-ROOMS = ("errors", "privacy", "inputs", "gp", "kernels", "design", "decode", "plan", "release")
+ROOMS = (
+    "errors",
+    "files",
+    "privacy",
+    "inputs",
+    "gp",
+    "kernels",
+    "design",
+    "decode",
+    "plan",
+    "release",
+)
 ROOMS = (*ROOMS, "plot", "estimators", "datasets", "cli")
 #: Functions of ours that may import: the door of the command line, and those that draw.
 LATE = {"__main__.py", "__init__.py", "plan/plan.py", "release/release.py"}

@@ -285,8 +285,8 @@ LIES = {
     "no cap": ("counts", lambda m, a: m["bounds"].update(hi=[2.5]), "cap"),
     "two kinds of classes": ("two", lambda m, a: m.update(classes=[0, "a"]), "one kind"),
     "one class twice": ("two", lambda m, a: m.update(classes=[0, 0]), "different"),
-    "classes that are lists": ("two", lambda m, a: m.update(classes=[[0], [1]]), "one kind"),
-    "no list of classes": ("two", lambda m, a: m.update(classes="ab"), "one kind"),
+    "classes that are lists": ("two", lambda m, a: m.update(classes=[[0], [1]]), "got a list"),
+    "no list of classes": ("two", lambda m, a: m.update(classes="ab"), "expected a list"),
     "another number of classes": (
         "three",
         lambda m, a: m.update(classes=["low", "mid"]),

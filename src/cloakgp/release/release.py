@@ -21,8 +21,7 @@ from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
 from cloakgp.release.decoding import decoders_of, values_of
 from cloakgp.release.file.archive import read_archive, write_archive
-from cloakgp.release.file.contents import check_contents
-from cloakgp.release.file.manifest import from_archive, to_archive
+from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
 from cloakgp.release.published import Published
 from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
@@ -113,7 +112,7 @@ class Release(Published):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all."""
         manifest, arrays = self._to_archive()
-        check_contents(manifest, arrays)  # what would not be read is not written
+        check_fields(manifest, arrays)  # what would not be read is not written
         write_archive(path, manifest, arrays)
 
     @classmethod

@@ -17,8 +17,7 @@ from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
 from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
 from cloakgp.release.decoding import check_decoding
-from cloakgp.release.file.contents import check_contents
-from cloakgp.release.file.manifest import facts_of
+from cloakgp.release.file.manifest import check_facts
 from cloakgp.release.plausibility import quiet_values
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class VerificationReport:
 def verify(release: Published) -> VerificationReport:
     """Run every check; the others need shapes and numbers that are those of a release."""
     try:
-        check_contents(*facts_of(release))
+        check_facts(release)
     except ReleaseFileError as problem:
         unknown = "not checked, since the contents are not those of a release"
         others = (Check(name, False, unknown) for name in CHECKS if name != "contents")

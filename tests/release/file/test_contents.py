@@ -171,7 +171,11 @@ WRONG = {
     "three classes in one column": ("two-classes", put("classes", ["a", "b", "c"]), "classes"),
     "classes of a regression": ("exact", put("classes", [0, 1]), "classes"),
     "classes too large to tell apart": ("three-classes", put("classes", [0, 1, 2**60]), "class"),
-    "a name that is a number": ("exact", put("feature_names", [1]), "strings"),
+    "a name that is a number": (
+        "exact",
+        put("feature_names", [1]),
+        r"feature_names\[0\]=1 .* a string",
+    ),
     "a version that is none": ("exact", put("cloakgp_version", "\x1b[31m"), "version"),
     "a version that is a number": ("exact", put("cloakgp_version", 0.1), "version"),
     "a time that is none": ("exact", put("created", "yesterday"), "time"),

@@ -1,0 +1,134 @@
+"""The manifest of a release: every field, its kind and its range, in one place.
+
+What one field says of another, and of the arrays, is checked by ``contents``.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from cloakgp.decode.decoder import Decode
+from cloakgp.errors import ReleaseFileError
+from cloakgp.gp.sparse import Approximation
+from cloakgp.plan.plan import MOST_ITERATIONS, DesignName, Target, Task
+from cloakgp.privacy.calibration import (
+    LARGEST_DELTA,
+    LARGEST_EPSILON,
+    SMALLEST_DELTA,
+    SMALLEST_EPSILON,
+    Calibration,
+)
+from cloakgp.privacy.selection import Mechanism
+from cloakgp.privacy.utility import Loss
+from cloakgp.release.file.kinds import LARGEST
+from cloakgp.release.file.typed import Section, typed
+
+#: More noise than any budget asks for, by far.
+LARGEST_SIGMA = 1e9
+MOST_SKETCH_BITS, MOST_NOISY_BITS = 30, 62
+#: Entries of a matrix that predictions need, at most: 4 GiB.
+MOST_ENTRIES = 1 << 29
+
+Neighbours = Literal["same inputs, one person's outputs replaced"]
+NEIGHBOURS: Neighbours = "same inputs, one person's outputs replaced"
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Positive = Annotated[float, Meta(ge=1.0 / LARGEST, le=LARGEST)]
+Epsilon = Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
+Line = Annotated[str, Meta(min_length=1, max_length=1000)]
+Numbers = Annotated[list[Number], Meta(min_length=1)]
+Names = Annotated[list[str], Meta(min_length=1)]
+
+
+class Guarantee(Section, frozen=True):
+    """What is promised, and the noise that was added for it."""
+
+    epsilon: Epsilon | Literal["inf"]  # JSON has no infinity
+    delta: Annotated[float, Meta(ge=SMALLEST_DELTA, le=LARGEST_DELTA)]
+    sigma: Annotated[float, Meta(ge=0.0, le=LARGEST_SIGMA)]
+    sensitivity: Positive
+    calibration: Calibration
+    parts: Annotated[int, Meta(ge=1, le=MOST_ITERATIONS)]
+    private: bool
+    neighbours: Neighbours
+
+
+class Grid(Section, frozen=True):
+    """The bits of the sketch and of the noisy values of each iteration."""
+
+    sketch_bits: Annotated[int, Meta(ge=1, le=MOST_SKETCH_BITS)]
+    noisy_bits: Annotated[list[Annotated[int, Meta(ge=1, le=MOST_NOISY_BITS)]], Meta(min_length=1)]
+
+
+class Bounds(Section, frozen=True):
+    """The public bounds of each output."""
+
+    lo: Numbers
+    hi: Numbers
+
+
+class Prior(Section, frozen=True):
+    """The model before anything is known; the kernel is the matter of ``gp.kernels``."""
+
+    kernel: Any
+    mean: Numbers
+    unit: Annotated[list[Positive], Meta(min_length=1)]
+    noise_variance: Annotated[float, Meta(ge=0.0, le=LARGEST)] | None
+    approximation: Literal["exact"] | Approximation
+
+
+class Design(Section, frozen=True):
+    """How the sketch was chosen."""
+
+    name: DesignName
+    target: Target
+    decode: Decode
+    rank: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)] | None
+    gap: Number
+    status: Line
+
+
+class Selection(Section, frozen=True):
+    """How the settings were chosen, if privately."""
+
+    epsilon: Epsilon
+    mechanism: Mechanism
+    loss: Loss
+    candidates: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)]
+    total_epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST)]
+
+
+class Manifest(Section, frozen=True):
+    """Everything that a release says in words and single numbers."""
+
+    task: Task
+    cloakgp_version: Line
+    release_id: Line
+    created: Line
+    guarantee: Guarantee
+    grid: Grid
+    bounds: Bounds
+    prior: Prior
+    design: Design
+    classes: list[bool | int | float | str] | None
+    selection: Selection | None
+    feature_names: Names | None
+    target_names: Names | None
+
+
+def read_manifest(fields: dict[str, Any]) -> Manifest:
+    """Return the manifest with these fields, or refuse the first that no release can have."""
+    return typed(fields, Manifest)
+
+
+def fields_of(manifest: Manifest) -> dict[str, Any]:
+    """Return a manifest as JSON can hold it."""
+    fields: dict[str, Any] = msgspec.to_builtins(manifest, enc_hook=_plain)
+    return fields
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise ReleaseFileError(f"a {type(value).__name__} cannot be written to a release file")
