@@ -193,3 +193,32 @@ def test_a_relative_import_is_refused(tmp_path):
     path.write_text("from ..gp import exact\n")
     with pytest.raises(AssertionError, match="relative import"):
         imports(path)
+
+
+def writes(path):
+    """Return the calls of a file that put something on the disk by themselves."""
+    tree = ast.parse(path.read_text())
+    attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    found = attributes & {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile"}
+    for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
+        words = [a.value for a in call.args if isinstance(a, ast.Constant)]
+        if ast.unparse(call.func) == "open" and any(str(w)[:1] in "wxa" for w in words):
+            found.add("open")
+        if ast.unparse(call.func) in ("os.replace", "os.rename"):
+            found.add(ast.unparse(call.func))
+    return found
+
+
+#: A ledger is no file that is written whole: SQLite keeps it, and its name may not be taken.
+WRITERS = {"files.py", "privacy/ledger/sqlite.py"}
+
+
+@pytest.mark.parametrize("path", files("."), ids=name_of)
+def test_files_are_written_by_one_writer(path):
+    assert name_of(path) in WRITERS or writes(path) == set()
+
+
+def test_another_writer_is_caught(tmp_path):
+    path = tmp_path / "new.py"
+    path.write_text('open(p, "w")\np.write_text(s)\nos.replace(a, b)\nopen(p, "rb")\n')
+    assert writes(path) == {"open", "write_text", "os.replace"}

@@ -11,7 +11,8 @@ from command_line import OUTPUTS, SELECT, SPEND, fails, people, run
 from cloakgp import Release
 from cloakgp.cli import outputs
 from cloakgp.cli.job import Job
-from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.cli.tables import to_csv
+from cloakgp.files import write_file
 
 
 def test_what_is_not_private_is_never_written(data, tmp_path, monkeypatch):

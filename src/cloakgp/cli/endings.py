@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import signal
 import sys
 import threading
@@ -91,7 +92,8 @@ def _of_others(error: Exception, progress: Progress) -> str:
     """Explain an error of the system; of any other, only name the kind."""
     if not isinstance(error, OSError) or error.strerror is None:
         return _unexpected(error, progress)
-    reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror
+    full = error.strerror == os.strerror(errno.ENOSPC)  # and nobody has said more about it
+    reason = "the disk is full" if full else error.strerror
     where = f" ({printable(error.filename)})" if error.filename else ""
     return f"{reason}{where}"
 

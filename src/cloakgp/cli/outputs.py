@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.cli.tables import to_csv
 from cloakgp.errors import CommandError
+from cloakgp.files import write_file
 from cloakgp.plot.draw import plot_release
 from cloakgp.release.release import Release
 

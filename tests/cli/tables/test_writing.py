@@ -1,22 +1,10 @@
-"""Files are written whole or not at all."""
+"""Tables as CSV: digits that people can read, and lines that end alike everywhere."""
 
-import errno
-import os
+import pandas as pd
 
-import pytest
-
-from cloakgp.cli.tables import write_file
+from cloakgp.cli.tables import to_csv
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
-    path = tmp_path / "a"
-    path.write_text("old")
-
-    def full(_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="space"):
-        write_file(path, b"new")
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+def test_a_table_is_written_with_ten_digits_and_plain_line_ends():
+    frame = pd.DataFrame({"age": [1, 2], "height, cm": [1 / 3, 1e-12]})
+    assert to_csv(frame) == b'age,"height, cm"\n1,0.3333333333\n2,1e-12\n'

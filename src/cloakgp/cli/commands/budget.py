@@ -24,9 +24,10 @@ from cloakgp.cli.settings.options import (
     path_option,
     read_setting,
 )
-from cloakgp.cli.tables import read_columns, write_file
+from cloakgp.cli.tables import read_columns
 from cloakgp.cli.wording import explained
 from cloakgp.errors import CommandError, printable
+from cloakgp.files import write_file
 from cloakgp.privacy.accounting import Spend, total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
 

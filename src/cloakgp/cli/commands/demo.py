@@ -23,10 +23,11 @@ from cloakgp.cli.screen import heading, screen, table, working
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.settings.declared import option_of
 from cloakgp.cli.settings.options import path_option
-from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.cli.tables import to_csv
 from cloakgp.cli.tables.points import read_points
 from cloakgp.datasets import make_diagnoses, make_heights
 from cloakgp.errors import CommandError, printable
+from cloakgp.files import write_file
 from cloakgp.plot.draw import plot_plan
 from cloakgp.release.release import Release
 

@@ -22,8 +22,8 @@ from cloakgp.cli.settings.options import (
     path_option,
     takes_settings,
 )
-from cloakgp.cli.tables import write_file
 from cloakgp.errors import CommandError
+from cloakgp.files import write_file
 from cloakgp.plot.draw import plot_plan
 
 EXAMPLES = (

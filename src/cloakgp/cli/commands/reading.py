@@ -23,9 +23,10 @@ from cloakgp.cli.settings.options import (
     read_setting,
     setting_option,
 )
-from cloakgp.cli.tables import to_csv, write_file
+from cloakgp.cli.tables import to_csv
 from cloakgp.cli.tables.points import read_points
 from cloakgp.errors import CommandError, printable
+from cloakgp.files import write_file
 from cloakgp.release.release import Release
 from cloakgp.release.statement import names_of
 from cloakgp.release.verify import NOT_AUTHORSHIP

@@ -6,6 +6,6 @@ name and how its numbers are written.
 """
 
 from cloakgp.cli.tables.reading import Columns, read_columns
-from cloakgp.cli.tables.writing import to_csv, write_file
+from cloakgp.cli.tables.writing import to_csv
 
-__all__ = ["Columns", "read_columns", "to_csv", "write_file"]
+__all__ = ["Columns", "read_columns", "to_csv"]

@@ -1,28 +1,8 @@
-"""Files are written whole or not at all."""
+"""Tables as CSV."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-from pathlib import Path
-
 import pandas as pd
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file in one step: there is the old one or the new one, never half of it."""
-    temporary = path.parent / f".cloakgp-{secrets.token_hex(8)}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def to_csv(frame: pd.DataFrame) -> bytes:
