@@ -38,8 +38,10 @@ quick: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not long" -x
 
-# Two processes with one thread each: more threads than processors wait for one another.
+# Two processes with one thread each: more threads than processors wait for one another.  And
+# commands that tests start find the package compiled.
 test quick: export OMP_NUM_THREADS := 1
+test quick: export PYTHONDONTWRITEBYTECODE :=
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/designs.py

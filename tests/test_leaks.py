@@ -60,7 +60,9 @@ def needles(y, sketch=None):
     numbers("a centred output", values - middle)
     numbers("a statistic", [values.sum(), values.mean(), values.std(), values.var(), u.sum()])
     numbers("an extreme", [values.min(), values.max()])
-    found += [("a single-precision output", struct.pack("<f", v)) for v in values]
+    # Four given bytes are met by chance once in some hundred runs; eight are not.
+    pairs = zip(values, values[1:], strict=False)
+    found += [("single-precision outputs", struct.pack("<2f", *pair)) for pair in pairs]
     for bits in (16, 20, 24, 30, 32, 33, 36, 40):
         steps = np.rint(u * 2.0**bits).astype(np.int64)
         found += [(f"an output in steps of 2^-{bits}", struct.pack("<q", v)) for v in steps]
