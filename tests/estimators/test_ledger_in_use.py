@@ -312,7 +312,7 @@ def test_kill_9_before_the_noise_leaves_a_spend_and_no_release(command, book, tm
         assert line, shown
         shown += line
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=60)
+    process.wait(timeout=300)
     process.stdout.close()
     (facts,) = spends(book)
     assert len(facts["spends"]) == (1 if command == "release" else 2)

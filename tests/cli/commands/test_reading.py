@@ -68,7 +68,7 @@ def test_a_reader_that_leaves_early_is_no_error(saved):
     assert process.stdout.readline().startswith("age,")
     process.stdout.close()
     shown = process.stderr.read()
-    process.wait(timeout=60)
+    process.wait(timeout=300)
     assert "Traceback" not in shown
 
 

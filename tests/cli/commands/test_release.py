@@ -105,7 +105,7 @@ def test_classes_and_counts_are_planned_released_predicted_and_verified(
 def test_without_a_terminal_and_without_yes_nothing_is_spent(data, tmp_path):
     words = [word for word in SPEND if word != "--yes"]
     process = start("release", data, *words, "--out", tmp_path / "out")
-    _, shown = process.communicate(timeout=60)
+    _, shown = process.communicate(timeout=300)
     assert process.returncode == 2
     assert "--yes" in shown
     assert "Traceback" not in shown
@@ -132,7 +132,7 @@ def test_a_release_asks_first_and_ctrl_c_spends_nothing(data, tmp_path, answer, 
         process.send_signal(signal.SIGINT)
     else:
         os.write(keyboard, answer.encode())
-    _, rest = process.communicate(timeout=60)
+    _, rest = process.communicate(timeout=300)
     os.close(keyboard)
     os.close(terminal_end)
     assert process.returncode == code, rest
