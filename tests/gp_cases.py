@@ -13,17 +13,9 @@ from sklearn.gaussian_process.kernels import (
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
 
 X = np.random.default_rng(0).uniform(0, 10, (25, 2))
-
-
 POINTS = np.random.default_rng(1).uniform(-2, 12, (9, 2))
-
-
 INDUCING = np.random.default_rng(2).uniform(0, 10, (6, 2))
-
-
 NOISE = 0.3
-
-
 KERNELS = {
     "rbf": 2.0 * RBF(3.0),
     "rbf for each column": 2.0 * RBF([3.0, 5.0]),
@@ -40,11 +32,7 @@ KERNELS = {
     "gibbs by low density": Gibbs(KDELengthscaleNearby(X, n=3.0, m=8.0)) * RBF(9.0),
     "blend": Blend(RBF(1.0), 2.0 * RBF(6.0), Logistic(5.0, 1.0)) + 0.1 * Matern(3.0),
 }
-
-
 WITH_WHITE = {**KERNELS, "white part": RBF(3.0) + WhiteKernel(0.2)}
-
-
 #: A linear kernel on two columns has rank 3, so that six inducing inputs need jitter.
 SMOOTH_ENOUGH = [name for name in KERNELS if name != "linear"]
 

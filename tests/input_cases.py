@@ -15,26 +15,12 @@ from cloakgp import (
 )
 
 N = 24
-
-
 RNG = np.random.default_rng(0)
-
-
 AGES = RNG.uniform(0, 10, N)
-
-
 WEIGHTS = RNG.uniform(0, 10, N)
-
-
 HEIGHTS = np.floor(RNG.uniform(0, 4, N))  # fit for counts, for labels and for numbers alike
-
-
 A = np.column_stack([AGES, HEIGHTS, WEIGHTS])
-
-
 NAMES = ["age", "height", "weight"]
-
-
 ESTIMATORS = {
     "regressor": lambda **o: PrivateGPRegressor(9 * RBF(2.0), bounds=(0, 10), **o),
     "classifier": lambda **o: PrivateGPClassifier(4 * RBF(2.0), classes=[0.0, 1.0, 2.0, 3.0], **o),
@@ -52,16 +38,7 @@ def refuse(model, message, X, y, **data):
     return str(caught.value)
 
 
-# ------------------------------------------------------------------------------ y among the inputs
-
-
 pandas = pd.DataFrame(A, columns=NAMES)
-
-
 mixed = pandas.assign(weight=pandas["weight"].astype(np.float32), age=pandas["age"].astype(int))
-
-
 polars = pl.DataFrame(A, schema=NAMES)
-
-
 arrow = pa.table({name: A[:, i] for i, name in enumerate(NAMES)})

@@ -16,6 +16,7 @@ import traceback
 import types
 import warnings
 import weakref
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,7 @@ def needles(y, sketch=None):
     numbers("a statistic", [values.sum(), values.mean(), values.std(), values.var(), u.sum()])
     numbers("an extreme", [values.min(), values.max()])
     # Four given bytes are met by chance once in some hundred runs; eight are not.
-    pairs = zip(values, values[1:], strict=False)
+    pairs = pairwise(values)
     found += [("single-precision outputs", struct.pack("<2f", *pair)) for pair in pairs]
     for bits in (16, 20, 24, 30, 32, 33, 36, 40):
         steps = np.rint(u * 2.0**bits).astype(np.int64)

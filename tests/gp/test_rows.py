@@ -15,8 +15,6 @@ from cloakgp import (
 from cloakgp.gp.rows import check_rows
 
 DAYS = pd.date_range("2020-01-01", periods=N)
-
-
 DATES = {
     "numpy": DAYS.to_numpy()[:, None],
     "numpy, other byte order": DAYS.to_numpy()[:, None].astype(">M8[s]"),
