@@ -336,12 +336,12 @@ def test_a_full_disk_leaves_the_old_release_and_nothing_else(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_an_interrupt_between_two_chunks_leaves_the_old_release(path, monkeypatch):
+def test_an_interrupt_between_two_pieces_leaves_the_old_release(path, monkeypatch):
     before = path.read_bytes()
     whole = archive.encoding_of
 
     def interrupted(contents):
-        yield next(whole(contents))
+        yield whole(contents)[0]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(archive, "encoding_of", interrupted)

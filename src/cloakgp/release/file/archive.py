@@ -139,19 +139,15 @@ def contents_of(manifest: Mapping[str, Any], arrays: Arrays) -> list[Content]:
     return [_content(MANIFEST, text), *contents]
 
 
-def encoding_of(contents: list[Content]) -> Iterator[Bytes]:
-    """Return the one encoding of these files, in chunks."""
+def encoding_of(contents: list[Content]) -> list[Bytes]:
+    """Return the one encoding of these files, in pieces of which the large ones are no copies."""
     entries = [content.entry for content in contents]
     if (total := length_of(entries)) > MAX_BYTES:
         raise refuse(f"the file would take {total} bytes", "release arrays of less than 4 GiB")
-    return _chunks(contents, directory_of(entries))
-
-
-def _chunks(contents: list[Content], directory: bytes) -> Iterator[Bytes]:
+    pieces: list[Bytes] = []
     for content in contents:
-        yield content.entry.header
-        yield from _slices(content.parts)
-    yield directory
+        pieces += [content.entry.header, *content.parts]
+    return [*pieces, directory_of(entries)]
 
 
 def _content(name: str, *parts: Bytes) -> Content:
