@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 from cloakgp.datasets import fetch_kung
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
 from cloakgp.design.workload import row_space
-from cloakgp.privacy.calibration import gaussian_sigma
+from cloakgp.privacy.mechanism.calibration import gaussian_sigma
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,8 @@ from sklearn.model_selection import KFold
 from cloakgp import PrivateGPRegressor
 from cloakgp.estimators.search.folds import FOLD_GAP
 from cloakgp.privacy import Fold, utility_sensitivity
-from cloakgp.privacy import utility as core
+from cloakgp.privacy.choice import utility as core
+from cloakgp.privacy.choice.folds import unit_folds
 from experiments.heights import BOUNDS
 
 Array = NDArray[np.float64]
@@ -43,10 +44,7 @@ def losses(candidates: Sequence[Sequence[Fold]], y: Array, loss: str) -> Array:
     u = np.clip((y - lo) / width, 0.0, 1.0)
     unit = core._unit(width, loss)
     return np.array(
-        [
-            core._total_loss(core._unit_folds(f, len(y), lo, width), u, loss) * unit
-            for f in candidates
-        ]
+        [core._total_loss(unit_folds(f, len(y), lo, width), u, loss) * unit for f in candidates]
     )
 
 

@@ -20,7 +20,7 @@ from cloakgp.estimators.base import PrivateGP
 from cloakgp.estimators.steps import FURTHEST
 from cloakgp.gp.likelihoods import expected_logistic
 from cloakgp.plan.parts import Part
-from cloakgp.privacy import NoisySketch, release_counts, release_labels
+from cloakgp.privacy import Noise, NoisySketch, release_counts, release_labels
 from cloakgp.release.outcomes import LatentRelease
 from cloakgp.release.release import Release
 
@@ -44,11 +44,10 @@ def releases(plan: Plan, y: NDArray[Any], count: int, rng: np.random.Generator) 
         return np.rint(scale * rng.standard_normal(size)).astype(np.int64)
 
     def publish(step: Plan) -> NoisySketch:
-        how: dict[str, Any] = {"epsilon": b.epsilon, "delta": b.delta, "rehearsal": noise}
-        how |= {"calibration": b.calibration, "parts": b.iterations}
+        rehearsal = Noise(rehearsal=noise)
         if b.classes is not None:
-            return release_labels(step.sketch, y, b.classes, **how)
-        return release_counts(step.sketch, y, float(b.hi[0]), **how)
+            return release_labels(step.sketch, y, b.classes, b.budget, noise=rehearsal)
+        return release_counts(step.sketch, y, float(b.hi[0]), b.budget, noise=rehearsal)
 
     for _ in range(count):
         release = Release.of(

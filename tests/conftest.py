@@ -64,5 +64,5 @@ def nothing_released():
 @pytest.fixture
 def unspent(monkeypatch):
     """Fail if a choice is made or noise is drawn."""
-    for name in ("sketch._add_discrete_gaussian", "utility.choose"):
+    for name in ("mechanism.sketch.add_discrete_gaussian", "choice.utility.choose"):
         monkeypatch.setattr(f"cloakgp.privacy.{name}", lambda *_, **__: pytest.fail("spent"))

@@ -16,7 +16,7 @@ import pytest
 
 import cloakgp
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import LedgerError, book, history
 from cloakgp.privacy.ledger.errors import CommitFailed
 from cloakgp.privacy.ledger.store import Page
@@ -33,7 +33,7 @@ for name, folder in (("cloakgp", {str(Path(cloakgp.__file__).parent)!r}),
                      ("cloakgp.privacy", {str(Path(cloakgp.__file__).parent / "privacy")!r})):
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [folder]
-from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, writing
 ledger = Ledger(sys.argv[1])
 def say(word):

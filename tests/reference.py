@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 
-from cloakgp.privacy import quantise
+from cloakgp.privacy import Noise, quantise
 
 
 def profile_50_digits(sigma: float, epsilon: float) -> mp.mpf:
@@ -18,6 +18,9 @@ def profile_50_digits(sigma: float, epsilon: float) -> mp.mpf:
 def no_noise(scale, count):
     """A rehearsal without noise: shows what the release would add noise to."""
     return np.zeros(count, dtype=np.int64)
+
+
+NO_NOISE = Noise(rehearsal=no_noise)
 
 
 def random_sketch(r, n, seed=0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +9,8 @@ from reference import no_noise
 
 from cloakgp.estimators.steps import release_steps
 from cloakgp.plan.parts import Part
-from cloakgp.privacy import gaussian_sigma, release_counts, release_labels
-from cloakgp.privacy.sketch import value_bits_for
+from cloakgp.privacy import Noise, release_counts, release_labels
+from cloakgp.privacy.mechanism.sketch import value_bits_for
 
 
 def rehearse(plan, outputs, noise=no_noise):
@@ -26,12 +25,9 @@ def rehearse(plan, outputs, noise=no_noise):
             step.sketch,
             outputs,
             public,
-            epsilon=b.epsilon,
-            delta=b.delta,
-            calibration=b.calibration,
+            b.budget,
             groups=b.groups,
-            parts=b.iterations,
-            rehearsal=noise,
+            noise=Noise(rehearsal=noise),
         )
 
     return release_steps(plan, publish, None, "rehearsal")
@@ -45,8 +41,8 @@ def normal(seed):
 
 def restamped(made, epsilon=1.0, delta=1e-5):
     """Stamp a release without noise as private, so that it passes every check."""
-    b, k = replace(made.blueprint, epsilon=epsilon, delta=delta), made.noisy.parts
-    sigma = gaussian_sigma(epsilon, delta) * math.sqrt(k)
+    budget = replace(made.blueprint.budget, epsilon=epsilon, delta=delta)
+    b, sigma = replace(made.blueprint, budget=budget), budget.part_sigma
     parts = []
     for sketch, noisy in made.parts:
         bits = sketch.bits + value_bits_for(sketch, sigma * noisy.sensitivity)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor  # noqa: E402
 from cloakgp.datasets import make_heights  # noqa: E402
-from cloakgp.privacy import gaussian_sigma  # noqa: E402
+from cloakgp.privacy import Budget, Noise, gaussian_sigma  # noqa: E402
 from cloakgp.privacy import release as release_sketch  # noqa: E402
 from experiments import compare, others, outcomes, page, registry, store, words  # noqa: E402
 from experiments.__main__ import main  # noqa: E402
@@ -166,9 +166,8 @@ def test_a_draw_without_noise_is_what_the_core_would_publish(plan_and_data):
         plan.sketch,
         y,
         (40, 200),
-        epsilon=1.0,
-        delta=1e-3,
-        rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64),
+        Budget(1.0, 0.001),
+        noise=Noise(rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64)),
     )
     decoder = plan.blueprint.decoder(plan.sketch.rounded)
     np.testing.assert_allclose(drawn, decoder.mean(X, noisy.s), atol=0.02)

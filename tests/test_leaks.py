@@ -28,8 +28,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 import cloakgp
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
+from cloakgp.privacy import Budget, Noise, release_labels
 from cloakgp.privacy import release as release_sketch
-from cloakgp.privacy import release_labels
 
 N = 40
 X = np.random.default_rng(0).uniform(0, 10, (N, 2))
@@ -80,9 +80,8 @@ def needles(y, sketch=None):
             sketch,
             values,
             (LO, HI),
-            epsilon=1.0,
-            delta=1e-5,
-            rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64),
+            Budget(1.0, 1e-05),
+            noise=Noise(rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64)),
         )
         found += [("a whole sum without noise", struct.pack("<q", v)) for v in bare.values.tolist()]
     return found
@@ -383,7 +382,7 @@ def test_an_error_inside_the_core_shows_no_output(monkeypatch):
 
         return measure
 
-    monkeypatch.setattr("cloakgp.privacy.sketch.make_gaussian", broken)
+    monkeypatch.setattr("cloakgp.privacy.mechanism.noise.make_gaussian", broken)
     model = PrivateGPRegressor(bounds=(LO, HI))
     plan = model.plan(X)
     with pytest.raises(RuntimeError, match="nothing was released") as caught:
@@ -464,7 +463,7 @@ def test_a_reference_that_is_kept_is_noticed():
 
 
 def test_outputs_are_read_once_and_by_the_core_alone():
-    core = Path(cloakgp.__file__).parent / "privacy" / "outputs.py"
+    core = Path(cloakgp.__file__).parent / "privacy" / "mechanism" / "outputs.py"
     readers = []
 
     class Recorded:
@@ -515,9 +514,8 @@ def label_needles(codes, names, sketch=None):
             sketch,
             labels,
             names,
-            epsilon=1.0,
-            delta=1e-5,
-            rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64),
+            Budget(1.0, 1e-05),
+            noise=Noise(rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64)),
         )
         # Sums of 0 and 1 times multiples of 2^-20 have three bytes that tell something, and so may
         # be met by chance; two of them beside each other are not.
@@ -671,7 +669,7 @@ def test_an_error_inside_the_core_shows_no_label_or_count(kind, monkeypatch):
 
         return measure
 
-    monkeypatch.setattr("cloakgp.privacy.sketch.make_gaussian", broken)
+    monkeypatch.setattr("cloakgp.privacy.mechanism.noise.make_gaussian", broken)
     names = np.sort(NAMES)
     model, y = (
         (PrivateGPClassifier(classes=names.tolist()), names[CODES])

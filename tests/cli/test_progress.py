@@ -8,7 +8,8 @@ from command_line import SECRET, SELECT, SPEND, account, fails, people, run
 
 from cloakgp import Ledger, Release
 from cloakgp.cli.tables import to_csv
-from cloakgp.privacy import Spend, sketch
+from cloakgp.privacy import Spend
+from cloakgp.privacy.mechanism import sketch
 
 
 def test_a_release_that_cannot_be_saved_is_not_spent(data, tmp_path, monkeypatch):
@@ -30,7 +31,7 @@ def test_an_error_after_the_commit_says_that_the_spend_is_wasted(
     def broken(*_, **__):
         raise RuntimeError(f"overflow in {SECRET}")
 
-    monkeypatch.setattr(sketch, "_add_discrete_gaussian", broken)
+    monkeypatch.setattr(sketch, "add_discrete_gaussian", broken)
     words = SPEND if command == "release" else SELECT
     result = run(command, data, *words, *account(book), "--out", tmp_path / "out")
     text = fails(result, "WAS spent", "it is wasted", "cloakgp budget history")

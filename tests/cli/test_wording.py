@@ -145,5 +145,5 @@ def test_faults_found_by_the_core_are_explained_and_those_of_others_only_named(
     text = fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "error: ValueError")
     assert SECRET not in text
     monkeypatch.undo()
-    monkeypatch.setattr("cloakgp.privacy.sketch.FEWEST_VALUE_BITS", 60)
+    monkeypatch.setattr("cloakgp.privacy.mechanism.sketch.FEWEST_VALUE_BITS", 60)
     fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "sums too many people")

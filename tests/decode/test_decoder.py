@@ -12,6 +12,7 @@ from cloakgp.decode.decoder import Decoder
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.kernels import Gibbs
+from cloakgp.privacy import Budget, Noise
 from cloakgp.privacy import release as release_sketch
 
 N = 20
@@ -256,7 +257,12 @@ def errors_and_uncertainty(case, decode, design, epsilon, draws=DRAWS):
     errors = []
     for f, y in zip(*prior.draw(rng, 0.5, draws), strict=True):
         noisy = release_sketch(
-            plan.sketch, y, BOUNDS, epsilon=epsilon, delta=1e-5, groups=groups, rehearsal=noise
+            plan.sketch,
+            y,
+            BOUNDS,
+            Budget(epsilon, 1e-05),
+            groups=groups,
+            noise=Noise(rehearsal=noise),
         )
         errors.append(f - found.mean(POINTS, noisy.s))
     released = Release(plan.blueprint, plan.sketch, noisy, plan.gap, plan.design.status)

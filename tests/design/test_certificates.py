@@ -20,7 +20,7 @@ from design_reference import (
 )
 
 from cloakgp.design import Prior, bayes, total, volume, worst
-from cloakgp.privacy.calibration import gaussian_sigma
+from cloakgp.privacy.mechanism.calibration import gaussian_sigma
 
 SIGMA = gaussian_sigma(1.0, 0.01)
 GAP = 1e-6

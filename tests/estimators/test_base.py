@@ -13,6 +13,7 @@ import cloakgp
 from cloakgp import (
     PrivateGPRegressor,
 )
+from cloakgp.privacy import Budget
 
 # ------------------------------------------------------------------------ numbers beyond all sense
 
@@ -158,19 +159,19 @@ class Drifting(float):
 @pytest.mark.parametrize("kind", ["regressor", "classifier", "counts"])
 def test_what_is_released_is_what_was_planned_though_a_parameter_changes(kind, monkeypatch):
     """ε and δ become numbers once, and the core gets those."""
-    asked = {}
+    asked = []
     where = {"regressor": "regression", "classifier": "classification", "counts": "counts"}[kind]
     name = {"regressor": "release_sketch", "classifier": "release_labels"}.get(
         kind, "release_counts"
     )
     module = sys.modules[f"cloakgp.estimators.{where}"]
     core = getattr(module, name)
-    monkeypatch.setattr(module, name, lambda *a, **k: asked.update(k) or core(*a, **k))
+    monkeypatch.setattr(module, name, lambda *a, **k: asked.append(a[3]) or core(*a, **k))
     model = ESTIMATORS[kind]()
     model.set_params(epsilon=Drifting(1.0, 40.0), delta=Drifting(1e-5, 0.4))
     released = model.fit(A[:, [0]], HEIGHTS.copy()).release_
-    assert (asked["epsilon"], asked["delta"]) == (1.0, 1e-5)
-    assert (type(asked["epsilon"]), type(asked["delta"])) == (float, float)
+    assert asked == [Budget(1.0, 1e-5)]
+    assert (type(asked[0].epsilon), type(asked[0].delta)) == (float, float)
     assert (released.epsilon, released.delta) == (1.0, 1e-5)
     assert released.verify().ok
 

@@ -21,7 +21,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 from cloakgp import NotPrivateWarning, PrivateGPClassifier, RepeatedSpendWarning
 from cloakgp.gp.sparse import SparseModel
-from cloakgp.privacy import gaussian_sigma, release_labels, squared_sensitivity
+from cloakgp.privacy import Budget, Noise, gaussian_sigma, release_labels, squared_sensitivity
 from cloakgp.release.decoding import find_decoders
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
@@ -55,7 +55,8 @@ def logistic_slope(f):
 def unspent(monkeypatch):
     """Fail if any noise is drawn."""
     monkeypatch.setattr(
-        "cloakgp.privacy.sketch._add_discrete_gaussian", lambda *_: pytest.fail("budget was spent")
+        "cloakgp.privacy.mechanism.sketch.add_discrete_gaussian",
+        lambda *_: pytest.fail("budget was spent"),
     )
 
 
@@ -260,14 +261,16 @@ def test_replacing_one_label_moves_no_query_further_than_its_noise_is_for(kind, 
     make, labels = (two, Y) if kind == "two" else (three, THREE)
     plan = make(iterations=iterations).plan(X)
     b = plan.blueprint
-    base = release_labels(plan.sketch, labels, b.classes, epsilon=1, delta=0.1, rehearsal=no_noise)
+    base = release_labels(
+        plan.sketch, labels, b.classes, Budget(1, 0.1), noise=Noise(rehearsal=no_noise)
+    )
     largest = 0.0
     for person in range(N):
         for other in b.classes:
             neighbour = labels.copy()
             neighbour[person] = other
             moved = release_labels(
-                plan.sketch, neighbour, b.classes, epsilon=1, delta=0.1, rehearsal=no_noise
+                plan.sketch, neighbour, b.classes, Budget(1, 0.1), noise=Noise(rehearsal=no_noise)
             )
             step = (moved.values - base.values).astype(object)  # exact
             largest = max(largest, math.sqrt(int((step**2).sum())) / 2**moved.bits)

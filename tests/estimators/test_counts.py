@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from gp_reference import largest_move
-from reference import no_noise
+from reference import NO_NOISE
 from rehearsal import normal, rehearse
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
@@ -20,7 +20,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPCountRegressor
-from cloakgp.privacy import gaussian_sigma, release_counts
+from cloakgp.privacy import Budget, gaussian_sigma, release_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -47,7 +47,8 @@ PAPER = {
 def unspent(monkeypatch):
     """Fail if any noise is drawn."""
     monkeypatch.setattr(
-        "cloakgp.privacy.sketch._add_discrete_gaussian", lambda *_: pytest.fail("budget was spent")
+        "cloakgp.privacy.mechanism.sketch.add_discrete_gaussian",
+        lambda *_: pytest.fail("budget was spent"),
     )
 
 
@@ -157,7 +158,7 @@ def test_counts_above_the_cap_count_as_the_cap():
 
 def test_replacing_one_count_moves_no_query_further_than_its_noise_is_for():
     sketch = counts().plan(X, exposure=EXPOSURE).sketch
-    query = partial(release_counts, sketch, cap=CAP, epsilon=1, delta=0.1, rehearsal=no_noise)
+    query = partial(release_counts, sketch, cap=CAP, budget=Budget(1, 0.1), noise=NO_NOISE)
     base, largest = query(COUNTS), 0.0
     for person in range(N):
         for other in (0, 1, CAP, 10**6):

@@ -19,15 +19,9 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.privacy import (
-    BudgetExceeded,
-    LedgerError,
-    Spend,
-    gaussian_sigma,
-    selection,
-    sketch,
-    utility,
-)
+from cloakgp.privacy import BudgetExceeded, LedgerError, Spend, gaussian_sigma
+from cloakgp.privacy.choice import selection, utility
+from cloakgp.privacy.mechanism import noise
 
 N = 20
 X = np.random.default_rng(0).uniform(0, 10, (N, 1))
@@ -197,7 +191,7 @@ def test_past_the_cap_nothing_is_drawn_and_nothing_is_recorded(name, book, accou
             module, function, lambda *a, **k: drawn.append(function) or made(*a, **k)
         )
 
-    notice(sketch, "make_gaussian")
+    notice(noise, "make_gaussian")
     notice(selection, "make_noisy_max")
     model = build(**account)
     with pytest.raises(BudgetExceeded) as caught:
@@ -283,11 +277,12 @@ def test_clones_and_pickles_spend_on_the_same_account(name, form, book):
 #: The command line, which says when the noise is about to be drawn, and then takes its time.
 SLOW = """
 import sys, time
-from cloakgp.privacy import selection, sketch
+from cloakgp.privacy.choice import selection
+from cloakgp.privacy.mechanism import sketch
 def slow(*_, **__):
     print("drawing", flush=True)
     time.sleep(60)
-sketch._add_discrete_gaussian = selection._noisy_min = slow
+sketch.add_discrete_gaussian = selection._noisy_min = slow
 from cloakgp.cli.app import app
 app(sys.argv[1:])
 """

@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import (
 from cloakgp import NotPrivateWarning, PrivateGPRegressor, Release
 from cloakgp.estimators.regression import read_bounds
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
-from cloakgp.privacy import gaussian_sigma, squared_sensitivity
+from cloakgp.privacy import Noise, gaussian_sigma, squared_sensitivity
 from cloakgp.privacy import release as release_sketch
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
@@ -79,11 +79,9 @@ def rehearse(plan, outputs, noise=no_noise):
         plan.sketch,
         outputs,
         (b.lo, b.hi),
-        epsilon=b.epsilon,
-        delta=b.delta,
-        calibration=b.calibration,
+        b.budget,
         groups=b.groups,
-        rehearsal=noise,
+        noise=Noise(rehearsal=noise),
     )
     return Release(b, plan.sketch, noisy, plan.gap, plan.design.status)
 

@@ -149,7 +149,8 @@ def test_a_fit_that_was_refused_has_spent_nothing():
 def test_as_an_error_it_stops_the_second_spend(monkeypatch):
     regressor().fit(X, y)
     monkeypatch.setattr(
-        "cloakgp.privacy.sketch._add_discrete_gaussian", lambda *_: pytest.fail("budget was spent")
+        "cloakgp.privacy.mechanism.sketch.add_discrete_gaussian",
+        lambda *_: pytest.fail("budget was spent"),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error", RepeatedSpendWarning)

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import Plan, PrivateGPRegressor
-from cloakgp.privacy import gaussian_sigma
+from cloakgp.privacy import Noise, gaussian_sigma
 from cloakgp.privacy import release as release_sketch
 
 N = 20
@@ -30,15 +30,7 @@ estimator = partial(PrivateGPRegressor, KERNEL, bounds=BOUNDS, noise_variance=NO
 
 def private_release(plan, y):
     b = plan.blueprint
-    return release_sketch(
-        plan.sketch,
-        y,
-        (b.lo, b.hi),
-        epsilon=b.epsilon,
-        delta=b.delta,
-        calibration=b.calibration,
-        groups=b.groups,
-    )
+    return release_sketch(plan.sketch, y, (b.lo, b.hi), b.budget, groups=b.groups)
 
 
 # --- no y
@@ -111,10 +103,11 @@ def test_the_forecast_is_the_distance_to_the_non_private_prediction(
             plan.sketch,
             y,
             BOUNDS,
-            epsilon=b.epsilon,
-            delta=b.delta,
+            b.budget,
             groups=b.groups,
-            rehearsal=lambda scale, n: np.rint(scale * rng.standard_normal(n)).astype(np.int64),
+            noise=Noise(
+                rehearsal=lambda scale, n: np.rint(scale * rng.standard_normal(n)).astype(np.int64)
+            ),
         )
         distances.append(found.mean(AT, noisy.s) - joint.C @ y)
     measured = np.mean(np.square(distances), axis=0)

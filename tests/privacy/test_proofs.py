@@ -44,7 +44,7 @@ def test_the_proof_has_all_its_parts_and_its_tests_exist(page):
 
 
 def test_everything_in_the_core_is_in_a_proof_or_a_helper_with_a_reason():
-    assert CORE.unproven() == [], "prove it, or list it with the reason in proofs/README.md"
+    assert CORE.unproven() == [], "prove it, or list it with the reason in privacy/README.md"
 
 
 def test_helpers_exist_and_are_in_no_proof():
@@ -59,6 +59,24 @@ def test_the_core_holds_nothing_but_sources_and_proofs():
     """Compiled code would be seen by no guard."""
     files = [path for path in ROOT.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert {path.suffix for path in files} == {".py", ".md"}
+
+
+@pytest.mark.parametrize("page", CORE.pages, ids=lambda page: page.stem)
+def test_the_proof_lies_beside_what_it_is_about_and_is_named_on_it(page):
+    for path, name in proves(page.read_text()):
+        assert (ROOT / path).parent == page.parent
+        lines = (ROOT / path).read_text().split("\n")
+        places = [i for i, line in enumerate(lines) if re.match(rf"(def|class) {name}\b", line)]
+        for place in places:
+            while lines[place - 1].startswith("@"):
+                place -= 1
+            assert lines[place - 1] == f"# Proof: {page.name}", f"{path}::{name}"
+
+
+def test_every_link_between_proofs_leads_somewhere():
+    for page in ROOT.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert (page.parent / link).is_file(), f"{page.name} links to {link}"
 
 
 # --- the guard itself
@@ -90,29 +108,49 @@ def edit(path, pattern, replacement):
 @pytest.mark.parametrize(
     ("file", "pattern", "replacement", "page"),
     [
-        ("sketch.py", r"^TAIL = .*", "TAIL = 0.0", "discrete"),
-        ("sketch.py", r"^TAIL = .*", "TAIL = 0.0", "quantisation"),
-        ("calibration.py", r"^HAIR = .*", "HAIR = 1e-11", "mechanism"),
-        ("calibration.py", r"^HAIR = .*", "HAIR = 1e-11", "discrete"),  # imported there
-        ("calibration.py", r"^SMALLEST_DELTA, .*", "SMALLEST_DELTA, x = 0, 1", "mechanism"),
-        ("utility.py", r"^EVALUATION_ERROR = .*", "EVALUATION_ERROR = 0.0", "utility"),
-        ("utility.py", r"^SENSITIVITY_ERROR = .*", "SENSITIVITY_ERROR = 0.0", "utility"),
-        ("accounting.py", r"^GRID_COST = .*", "GRID_COST = 0.0", "accounting"),
-        ("selection.py", r"^NORMALISED_BITS = .*", "NORMALISED_BITS = 2", "selection"),
-        ("sensitivity.py", r"^LARGEST_GRAM_GROUP = .*", "LARGEST_GRAM_GROUP = 2 * BLOCK", "groups"),
-        ("numbers.py", r"^REAL = .*", "REAL = str", "mechanism"),
-        ("calibration.py", r"^from scipy.special import .*", "from math import erfcx", "mechanism"),
-        ("calibration.py", r"^HAIR = .*", r"\g<0>\nHAIR *= 0.0", "mechanism"),
-        ("calibration.py", r"^HAIR = .*", r"\g<0>\nHAIR = 0.0", "mechanism"),
-        ("calibration.py", r"^HAIR = .*", r"\g<0>\nif True:\n    HAIR = 0.0", "mechanism"),
-        ("sensitivity.py", r"^def _ceil_sqrt", "@frozen\n\\g<0>", "groups"),
+        ("mechanism/noise.py", r"^TAIL = .*", "TAIL = 0.0", "discrete"),
+        ("mechanism/noise.py", r"^TAIL = .*", "TAIL = 0.0", "quantisation"),
+        ("mechanism/calibration.py", r"^HAIR = .*", "HAIR = 1e-11", "calibration"),
+        ("mechanism/calibration.py", r"^HAIR = .*", "HAIR = 1e-11", "discrete"),  # imported there
         (
-            "sketch.py",
-            r"^@dataclass\(frozen=True\)\nclass _N",
-            "@dataclass\nclass _N",
+            "mechanism/calibration.py",
+            r"^SMALLEST_DELTA, .*",
+            "SMALLEST_DELTA, x = 0, 1",
+            "calibration",
+        ),
+        ("choice/losses.py", r"^EVALUATION_ERROR = .*", "EVALUATION_ERROR = 0.0", "utility"),
+        ("choice/utility.py", r"^SENSITIVITY_ERROR = .*", "SENSITIVITY_ERROR = 0.0", "utility"),
+        ("accounting/totals.py", r"^GRID_COST = .*", "GRID_COST = 0.0", "totals"),
+        ("choice/selection.py", r"^NORMALISED_BITS = .*", "NORMALISED_BITS = 2", "selection"),
+        (
+            "mechanism/sensitivity.py",
+            r"^LARGEST_GRAM_GROUP = .*",
+            "LARGEST_GRAM_GROUP = 2 * BLOCK",
+            "groups",
+        ),
+        ("mechanism/numbers.py", r"^REAL = .*", "REAL = str", "calibration"),
+        (
+            "mechanism/calibration.py",
+            r"^from scipy.special import .*",
+            "from math import erfcx",
+            "calibration",
+        ),
+        ("mechanism/calibration.py", r"^HAIR = .*", r"\g<0>\nHAIR *= 0.0", "calibration"),
+        ("mechanism/calibration.py", r"^HAIR = .*", r"\g<0>\nHAIR = 0.0", "calibration"),
+        (
+            "mechanism/calibration.py",
+            r"^HAIR = .*",
+            r"\g<0>\nif True:\n    HAIR = 0.0",
+            "calibration",
+        ),
+        ("mechanism/sensitivity.py", r"^def _ceil_sqrt", "@frozen\n\\g<0>", "groups"),
+        (
+            "mechanism/budget.py",
+            r"^@dataclass\(frozen=True\)\nclass B",
+            "@dataclass\nclass B",
             "composition",
         ),
-        ("sketch.py", r" \* noise\.parts", "", "quantisation"),
+        ("mechanism/sketch.py", r" \* budget\.parts", "", "quantisation"),
     ],
 )
 def test_a_change_of_code_or_of_a_constant_makes_its_proof_stale(
@@ -126,7 +164,7 @@ def test_comments_docstrings_and_blank_lines_do_not(tree):
     for path in tree.rglob("*.py"):
         source = re.sub(r'^ *"""\w', r"\g<0>Other words # of", path.read_text(), flags=re.M)
         path.write_text(source.replace("\n\n\n", "\n\n\n\n# why\n\n"))
-    assert "Other words # of" in (tree / "sketch.py").read_text()
+    assert "Other words # of" in (tree / "mechanism/sketch.py").read_text()
     assert stale(tree) == set()
 
 
@@ -152,12 +190,14 @@ def test_a_new_file_anywhere_in_the_core_needs_a_proof(tmp_path, place, source, 
 
 
 def test_a_file_that_moved_takes_its_proof_with_it_or_fails(tree):
-    (tree / "mechanism").mkdir()
-    (tree / "sketch.py").rename(tree / "mechanism" / "sketch.py")
+    (tree / "elsewhere").mkdir()
+    (tree / "mechanism/sketch.py").rename(tree / "elsewhere" / "sketch.py")
     with pytest.raises(LookupError, match=r"sketch\.py::\w+, which does not exist"):
         Core(tree).unproven()
     for page in Core(tree).pages:
-        page.write_text(page.read_text().replace("`sketch.py::", "`mechanism/sketch.py::"))
+        page.write_text(
+            page.read_text().replace("`mechanism/sketch.py::", "`elsewhere/sketch.py::")
+        )
     assert Core(tree).unproven() == []
 
 

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from reference import no_noise
+from reference import NO_NOISE, no_noise
 from rehearsal import rehearse, restamped
 from scipy.stats import kstest
 
@@ -58,8 +58,7 @@ def designed(kind, epsilon):
     b = plan.blueprint
     if b.task != "regression":
         return restamped(rehearse(plan, outputs, no_noise), epsilon)
-    budget = {"epsilon": epsilon, "delta": b.delta, "rehearsal": no_noise}
-    noisy = release(plan.sketch, outputs, (b.lo, b.hi), **budget)
+    noisy = release(plan.sketch, outputs, (b.lo, b.hi), b.budget, noise=NO_NOISE)
     made = Release(b, plan.sketch, noisy, gap=plan.gap, status=plan.design.status)
     return restamped(made, epsilon)
 

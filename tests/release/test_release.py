@@ -105,7 +105,7 @@ def test_every_public_fact_comes_back(name, fitted, tmp_path):
     assert loaded.version == release.version
     assert loaded.target_names == release.target_names
     ours, theirs = loaded.blueprint, release.blueprint
-    for fact in ("design", "decode", "calibration", "rank", "feature_names"):
+    for fact in ("design", "decode", "budget", "rank", "feature_names"):
         assert getattr(ours, fact) == getattr(theirs, fact)
     for fact in ("points", "weights", "lo", "hi", "prior_mean", "unit", "groups"):
         np.testing.assert_array_equal(getattr(ours, fact), getattr(theirs, fact))
@@ -202,6 +202,12 @@ def changed(release, **parts):
     return replace(release, noisy=replace(release.noisy, **noisy), **parts)
 
 
+def budgeted(release, **changes):
+    """The public facts of a release with another budget."""
+    blueprint = release.blueprint
+    return replace(blueprint, budget=replace(blueprint.budget, **changes))
+
+
 def longer_column(release):
     matrix = release.sketch.matrix.copy()
     longest = np.argmax((matrix.astype(float) ** 2).sum(axis=0))
@@ -225,19 +231,17 @@ TAMPERED = {
     ),
     "hardly any noise": (lambda r: changed(r, noisy_sigma=1e-9), "noise", "but needs"),
     "a smaller epsilon": (
-        lambda r: changed(r, noisy_epsilon=0.999, blueprint=replace(r.blueprint, epsilon=0.999)),
+        lambda r: changed(r, noisy_epsilon=0.999, blueprint=budgeted(r, epsilon=0.999)),
         "noise",
         "but needs",
     ),
     "a smaller delta": (
-        lambda r: changed(r, noisy_delta=9e-6, blueprint=replace(r.blueprint, delta=9e-6)),
+        lambda r: changed(r, noisy_delta=9e-6, blueprint=budgeted(r, delta=9e-6)),
         "noise",
         "but needs",
     ),
     "no noise called private": (
-        lambda r: changed(
-            r, noisy_epsilon=math.inf, blueprint=replace(r.blueprint, epsilon=math.inf)
-        ),
+        lambda r: changed(r, noisy_epsilon=math.inf, blueprint=budgeted(r, epsilon=math.inf)),
         "contents",
         "no noise was added",
     ),

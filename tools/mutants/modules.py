@@ -42,6 +42,11 @@ class Module:
         return [path for path in _matching(TESTS, self.tests) if path.name != NOT_BEHAVIOUR]
 
 
+def _in(room: str, *names: str) -> tuple[str, ...]:
+    """Return patterns of the tests of a room."""
+    return tuple(f"{room}/test_{name}*.py" for name in names)
+
+
 def _matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     found = {path.relative_to(ROOT) for p in patterns for path in (ROOT / folder).glob(p)}
     return sorted(found)
@@ -57,16 +62,23 @@ def forgotten() -> list[Path]:
 MODULES = {
     module.name: module
     for module in (
-        Module("numbers", ("test_numbers*.py", "test_calibration*.py", "test_utility*.py")),
-        Module("owners", ("test_owners*.py",)),
-        Module("outputs", ("test_outputs*.py", "test_sketch*.py", "test_labels*.py")),
-        Module("calibration", ("test_calibration*.py",)),
-        Module("sensitivity", ("test_sensitivity*.py", "test_sketch*.py")),
-        Module("sketch", ("test_sketch*.py", "test_labels*.py", "test_noise*.py")),
-        Module("selection", ("test_selection*.py",)),
-        Module("utility", ("test_utility*.py",)),
-        Module("accounting", ("test_accounting*.py",)),
-        Module("filter", ("test_filter*.py",)),
+        Module("numbers", _in("mechanism", "numbers", "calibration", "budget")),
+        Module("owners", _in("mechanism", "owners")),
+        Module("outputs", _in("mechanism", "outputs", "sketch", "labels")),
+        Module("calibration", _in("mechanism", "calibration")),
+        Module("budget", _in("mechanism", "budget")),
+        Module("sensitivity", _in("mechanism", "sensitivity", "sketch")),
+        Module("noise", _in("mechanism", "sketch", "noise")),
+        Module("sketch", _in("mechanism", "sketch", "labels", "noise")),
+        Module("selection", _in("choice", "selection")),
+        Module("folds", _in("choice", "utility", "losses")),
+        Module("losses", _in("choice", "utility", "losses")),
+        Module("utility", _in("choice", "utility", "losses")),
+        Module("spends", _in("accounting", "totals", "profiles")),
+        Module("profiles", _in("accounting", "totals", "profiles")),
+        Module("totals", _in("accounting", "totals", "profiles")),
+        Module("shares", _in("accounting", "totals", "profiles")),
+        Module("filter", _in("accounting", "filter")),
         Module("ledger", ("ledger/test_*.py",)),
     )
 }

@@ -38,11 +38,11 @@ def _dry_run(plan: Plan, names: tuple[str, ...]) -> Release:
     zeros = NoisySketch(
         values=np.zeros((rows,) if columns == 1 else (rows, columns), dtype=np.int64),
         bits=plan.sketch.bits + 16,
-        sigma=b.sigma,
+        sigma=b.budget.sigma,
         sensitivity=b.sensitivity,
-        epsilon=b.epsilon,
-        delta=b.delta,
-        calibration=b.calibration,
+        epsilon=b.budget.epsilon,
+        delta=b.budget.delta,
+        calibration=b.budget.calibration,
         private=False,
         parts=b.iterations,
     )

@@ -43,7 +43,7 @@ def plan_report(
     report["rows"] = len(plan.blueprint.model.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
     report["kernel"] = _kernel(plan.blueprint.model.kernel)
-    report["best_guess"] = best_guess(plan.blueprint.sigma)
+    report["best_guess"] = best_guess(plan.blueprint.budget.sigma)
     report["points"] = plan.to_frame().to_dict("records")
     if compare:
         report["epsilons"] = []
@@ -69,13 +69,13 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     say(console, f"Kernel: {_kernel(b.model.kernel)}")
     if b.groups is not None:
         say(console, f"The {len(b.model.X)} rows belong to {people_in(b)} people.")
-    if b.delta * people_in(b) > 1.0:
+    if b.budget.delta * people_in(b) > 1.0:
         say(console, "delta is above one over the number of people, which is far too much.")
     say(
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
-        "right at most "
-        f"{math.ceil(1000.0 * best_guess(b.sigma)) / 10.0:g} % of the time; a coin gives 50 %.",
+        f"right at most {math.ceil(1000.0 * best_guess(b.budget.sigma)) / 10.0:g} % of the time; a "
+        "coin gives 50 %.",
     )
     frame = plan.to_frame()
     names = settings.output if len(settings.output) == len(b.lo) else range(len(b.lo))
@@ -109,7 +109,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
         if key in report:
             frame = pd.DataFrame(report[key]).drop(columns=same).rename(columns=titles)
             show_table(console, frame, title)
-    if plan.blueprint.calibration == "hall" and "epsilons" in report:
+    if plan.blueprint.budget.calibration == "hall" and "epsilons" in report:
         say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
     if "required" in report:
         required = report["required"]

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -34,7 +32,7 @@ from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.inputs.checks import as_float, check_apart, warn_if_reordered
 from cloakgp.inputs.frames import select
 from cloakgp.plan.plan import Blueprint, Plan
-from cloakgp.privacy import Ledger, Spend
+from cloakgp.privacy import Budget, Ledger, Noise, Spend
 from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
@@ -127,6 +125,7 @@ class PrivateGP(BaseEstimator):
         at: ArrayLike | None,
         owners: NDArray[np.int64] | None,
         names: tuple[str, ...] | None,
+        iterations: int = 1,
         **facts: Any,
     ) -> Blueprint:
         """Gather the public facts; ``facts`` are those of the kind of outputs."""
@@ -135,9 +134,12 @@ class PrivateGP(BaseEstimator):
             model=model,
             points=points,
             weights=weights,
-            epsilon=as_float("epsilon", self.epsilon),
-            delta=as_float("delta", self.delta),
-            calibration=self.calibration,  # type: ignore[arg-type]
+            budget=Budget(
+                as_float("epsilon", self.epsilon),
+                as_float("delta", self.delta),
+                self.calibration,  # type: ignore[arg-type]
+                iterations,
+            ),
             design=self.design,  # type: ignore[arg-type]
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
@@ -180,7 +182,7 @@ class PrivateGP(BaseEstimator):
         inducing = place_inducing(X, self.inducing)
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 
-    def _spending(self, plan: Plan) -> Spending:
+    def _noise(self, plan: Plan) -> Noise:
         """Check all that is left to check, and return how the core is to draw the noise."""
         # Each is read once: a parameter that changes now changes nothing.
         account, seed = open_account(self.ledger, self.dataset), self.random_state
@@ -191,19 +193,18 @@ class PrivateGP(BaseEstimator):
                     "a release that is not private (random_state, or epsilon=inf) cannot be put on "
                     "the account of a ledger; leave ledger and dataset out for a trial"
                 )
-            return Spending(_rehearsal(plan, seed), None)
-        spends = [Spend.gaussian(plan.blueprint.sigma)]
+            return Noise(rehearsal=_rehearsal(plan, seed))
+        spends = [Spend.gaussian(plan.blueprint.budget.sigma)]
         inputs = plan.blueprint.model.X
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
-            return Spending(None, lambda: note_spend(inputs, spends))
+            return Noise(commit=lambda: note_spend(inputs, spends))
         ledger, dataset = account
         facts = plan.to_dict()
         told = ("task", "design", "decode", "calibration", "people", "published_values", "sigma")
         what, release_id = f"{type(self).__name__}.fit", self._release_id
-        return Spending(
-            None,
-            lambda: ledger.spend(
+        return Noise(
+            commit=lambda: ledger.spend(
                 dataset,
                 spends,
                 what=what,
@@ -211,16 +212,8 @@ class PrivateGP(BaseEstimator):
                 release_id=release_id,
                 inputs=inputs,
                 stated=(plan.epsilon, plan.delta),
-            ),
+            )
         )
-
-
-@dataclass(frozen=True)
-class Spending:
-    """How the core is to draw the noise: what is called before, and repeatable noise for trials."""
-
-    rehearsal: Any
-    commit: Callable[[], object] | None
 
 
 def open_account(ledger: Any, dataset: Any) -> tuple[Ledger, str] | None:

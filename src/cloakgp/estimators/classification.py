@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import ClassifierMixin
 
 from cloakgp.decode.decoder import Decoder, Newton
 from cloakgp.estimators.base import Array, PrivateGP, default_kernel
-from cloakgp.estimators.steps import as_steps, draw_plan, release_steps
+from cloakgp.estimators.steps import checked_steps, draw_plan, release_steps
 from cloakgp.gp.likelihoods import Bernoulli
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
@@ -20,7 +21,7 @@ from cloakgp.inputs.checks import one_column, owner_codes, target_names
 from cloakgp.inputs.frames import column_names
 from cloakgp.plan.plan import Blueprint, Plan
 from cloakgp.privacy import NoisySketch, release_labels
-from cloakgp.privacy.outputs import found_classes
+from cloakgp.privacy.mechanism.outputs import found_classes
 from cloakgp.release.outcomes import LabelRelease
 
 #: Standard deviation of the log-odds before anything is known, if no kernel is given.
@@ -114,20 +115,16 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         owners = owner_codes(groups, len(rows), X)
         facts = self._facts(rows, classes, at, owners, column_names(X))
         plan = draw_plan(facts, self.target)
-        spending = self._spending(plan)
+        noise = self._noise(plan)
 
         def publish(step: Plan, first: bool) -> NoisySketch:
             return release_labels(
                 step.sketch,
                 y,
                 classes,
-                epsilon=facts.epsilon,
-                delta=facts.delta,
-                calibration=facts.calibration,
+                facts.budget,
                 groups=facts.groups,
-                parts=facts.iterations,
-                rehearsal=spending.rehearsal,
-                commit=spending.commit if first else None,
+                noise=noise if first else replace(noise, commit=None),
             )
 
         self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
@@ -228,7 +225,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             prior_mean=mean,
             likelihood=Bernoulli(),
             classes=classes,
-            iterations=as_steps(self.iterations),
+            iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, PrivateGP, default_kernel
-from cloakgp.estimators.steps import as_steps, draw_plan, release_steps
+from cloakgp.estimators.steps import checked_steps, draw_plan, release_steps
 from cloakgp.gp.likelihoods import Poisson
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
@@ -115,20 +116,16 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         owners = owner_codes(groups, len(rows), X)
         facts = self._facts(rows, exposure, at, owners, column_names(X))
         plan = draw_plan(facts, self.target)
-        spending = self._spending(plan)
+        noise = self._noise(plan)
 
         def publish(step: Plan, first: bool) -> NoisySketch:
             return release_counts(
                 step.sketch,
                 y,
                 float(facts.hi[0]),
-                epsilon=facts.epsilon,
-                delta=facts.delta,
-                calibration=facts.calibration,
+                facts.budget,
                 groups=facts.groups,
-                parts=facts.iterations,
-                rehearsal=spending.rehearsal,
-                commit=spending.commit if first else None,
+                noise=noise if first else replace(noise, commit=None),
             )
 
         self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
@@ -181,7 +178,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             unit=np.ones(1),
             prior_mean=np.array([mean]),
             likelihood=Poisson(watched, int(cap)),
-            iterations=as_steps(self.iterations),
+            iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
 

@@ -119,17 +119,14 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
         owners = owner_codes(groups, len(rows), X)
         plan = Plan.draw(self._facts(rows, lo, hi, at, owners, column_names(X)))
-        spending = self._spending(plan)
+        noise = self._noise(plan)
         noisy = release_sketch(
             plan.sketch,
             y,
             (plan.blueprint.lo, plan.blueprint.hi),
-            epsilon=plan.epsilon,
-            delta=plan.delta,
-            calibration=plan.blueprint.calibration,
+            plan.blueprint.budget,
             groups=plan.blueprint.groups,
-            rehearsal=spending.rehearsal,
-            commit=spending.commit,
+            noise=noise,
         )
         self.release_ = Release(
             blueprint=plan.blueprint,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
 from cloakgp.plan.parts import Part
-from cloakgp.plan.plan import MOST_LATENTS, Blueprint, Plan
+from cloakgp.plan.plan import MOST_ITERATIONS, MOST_LATENTS, Blueprint, Plan
 from cloakgp.privacy import NoisySketch
 from cloakgp.release.outcomes import LatentRelease
 from cloakgp.release.release import Release
@@ -23,9 +24,14 @@ TARGETS = ("auto", "points", "latents")
 FURTHEST = 30.0
 
 
-def as_steps(iterations: Any) -> Any:
-    """Return whole numbers of any library as Python's own; what is none is refused by the plan."""
-    return int(iterations) if isinstance(iterations, np.integer) else iterations
+def checked_steps(iterations: Any) -> int:
+    """Return the number of Newton steps, or refuse it."""
+    whole = isinstance(iterations, Integral) and not isinstance(iterations, bool)
+    if not (whole and 1 <= iterations <= MOST_ITERATIONS):
+        raise ValueError(
+            f"iterations must be a whole number from 1 to {MOST_ITERATIONS}, got {iterations!r}"
+        )
+    return int(iterations)
 
 
 def draw_plan(facts: Blueprint, target: Literal["auto", "points", "latents"]) -> Plan:

@@ -24,7 +24,7 @@ from cloakgp.inputs.frames import (
     series_name,
 )
 from cloakgp.inputs.memory import shared_column
-from cloakgp.privacy.owners import owner_codes as core_codes
+from cloakgp.privacy.mechanism.owners import owner_codes as core_codes
 
 
 def check_apart(y: Any, X: Any, at: Any = None, **others: Any) -> None:

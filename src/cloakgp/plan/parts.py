@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cloakgp.privacy import NoisySketch, Sketch, Spend
-from cloakgp.privacy.selection import Mechanism, spend_kind
-from cloakgp.privacy.utility import Loss
+from cloakgp.privacy.choice.losses import Loss
+from cloakgp.privacy.choice.selection import Mechanism, spend_kind
 
 
 class Part(NamedTuple):

@@ -24,13 +24,9 @@ from cloakgp.design.groups import fit_groups
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
-from cloakgp.privacy import Sketch, gaussian_sigma, quantise
-from cloakgp.privacy.calibration import (
-    LARGEST_EPSILON,
-    SMALLEST_EPSILON,
-    Calibration,
-)
-from cloakgp.privacy.sensitivity import SKETCH_BITS
+from cloakgp.privacy import Budget, Sketch, quantise
+from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
+from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,9 +66,7 @@ class Blueprint:
     hi: Array  # (D,)
     prior_mean: Array  # (D,)
     unit: Array  # (D,): output c is unit[c] times what the model describes
-    epsilon: float
-    delta: float
-    calibration: Calibration
+    budget: Budget  # its parts are the Newton steps that spend it together
     design: DesignName
     decode: Decode
     rank: int | None = None
@@ -80,7 +74,6 @@ class Blueprint:
     feature_names: tuple[str, ...] | None = None
     likelihood: Likelihood | None = None  # None: Gaussian
     classes: tuple[Any, ...] | None = None
-    iterations: int = 1  # steps that spend (ε, δ) together
     target: Target = "points"  # what the design cares for: the points, or f at the inputs
     start: Array | None = None  # (N, D)
     gap: float = TARGET_GAP  # how exact a bayes design is to be
@@ -101,10 +94,6 @@ class Blueprint:
         if self.rank is not None:
             object.__setattr__(self, "rank", int(self.rank))  # JSON knows no integers of NumPy
         k = self.iterations
-        if not (isinstance(k, Integral) and 1 <= k <= MOST_ITERATIONS) or isinstance(k, bool):
-            raise ValueError(
-                f"iterations must be a whole number from 1 to {MOST_ITERATIONS}, got {k!r}"
-            )
         if k > 1 and self.decode == "direct" and len(self.lo) > 1:
             raise ValueError(
                 "decode='direct' cannot be combined with several iterations of more than two "
@@ -120,17 +109,11 @@ class Blueprint:
                 f"a design for the latent values of {len(self.model.X)} people is too large (the "
                 f"limit is {MOST_LATENTS}); use target='points'"
             )
-        # Refuse a bad budget before any work is done; without noise, too.
-        gaussian_sigma(
-            1.0 if self.epsilon == math.inf else self.epsilon, self.delta, self.calibration
-        )
 
     @property
-    def sigma(self) -> float:
-        """The noise for one unit of sensitivity; 0 for epsilon = inf."""
-        if math.isinf(self.epsilon) and self.epsilon > 0:
-            return 0.0
-        return gaussian_sigma(self.epsilon, self.delta, self.calibration)
+    def iterations(self) -> int:
+        """How many Newton steps spend the budget together."""
+        return self.budget.parts
 
     @property
     def task(self) -> Task:
@@ -156,7 +139,7 @@ class Blueprint:
         Direct decoding uses the last iteration alone, which has √k times as much.
         """
         repeats = self.iterations if self.decode == "direct" else 1
-        return self.sigma * self.sensitivity * math.sqrt(repeats)
+        return self.budget.sigma * self.sensitivity * math.sqrt(repeats)
 
     @property
     def width(self) -> float | Array:
@@ -301,12 +284,12 @@ class Plan:
     @property
     def epsilon(self) -> float:
         """The budget ε that the release would spend."""
-        return self.blueprint.epsilon
+        return self.blueprint.budget.epsilon
 
     @property
     def delta(self) -> float:
         """The budget δ that the release would spend."""
-        return self.blueprint.delta
+        return self.blueprint.budget.delta
 
     @property
     def points(self) -> Array:
@@ -349,7 +332,7 @@ class Plan:
 
     def compare_epsilons(self, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
         """Return what the same release would cost in accuracy at other budgets."""
-        return pd.DataFrame([self._with(epsilon=float(e))._row() for e in epsilons])
+        return pd.DataFrame([self._at(float(e))._row() for e in epsilons])
 
     def compare_designs(self) -> pd.DataFrame:
         """Return what the other designs would give at the same budget."""
@@ -364,10 +347,10 @@ class Plan:
             raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
 
         def good(epsilon: float) -> bool:
-            return float(self._with(epsilon=epsilon).noise_std.max()) <= max_std
+            return float(self._at(epsilon).noise_std.max()) <= max_std
 
         low, high = SMALLEST_EPSILON, LARGEST_EPSILON
-        if self.blueprint.calibration == "hall":
+        if self.blueprint.budget.calibration == "hall":
             high = 1.0
         if not good(high):
             raise ValueError(
@@ -384,7 +367,7 @@ class Plan:
     def summary(self) -> str:
         """Say in a few lines what would be released and at what price."""
         b = self.blueprint
-        guarantee = f"(epsilon={b.epsilon:g}, delta={b.delta:g})-private"
+        guarantee = f"(epsilon={self.epsilon:g}, delta={self.delta:g})-private"
         if b.noise_std == 0.0:
             guarantee = "NOT PRIVATE: epsilon is infinite"
         lines = [
@@ -394,7 +377,7 @@ class Plan:
             f"{_SCALES[b.task]}).",
             "Without privacy the prediction itself would be uncertain by "
             f"{self.floor_std.mean():.3g}.",
-            f"Design '{b.design}', decoded '{b.decode}', calibration '{b.calibration}'. "
+            f"Design '{b.design}', decoded '{b.decode}', calibration '{b.budget.calibration}'. "
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
         if b.iterations > 1:
@@ -420,10 +403,10 @@ class Plan:
         """Return the plan's figures for machines."""
         b = self.blueprint
         return {
-            "epsilon": b.epsilon,
-            "delta": b.delta,
-            "sigma": b.sigma,
-            "calibration": b.calibration,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "sigma": b.budget.sigma,
+            "calibration": b.budget.calibration,
             "task": b.task,
             "design": b.design,
             "target": b.target,
@@ -466,15 +449,19 @@ class Plan:
     def _with(self, **changes: Any) -> Plan:
         if all(getattr(self.blueprint, name) == value for name, value in changes.items()):
             return self
-        if changes.get("epsilon", 0.0) > 1.0 and self.blueprint.calibration == "hall":
-            changes["calibration"] = "analytic"  # hall is not defined there
         return Plan.draw(replace(self.blueprint, **changes))
+
+    def _at(self, epsilon: float) -> Plan:
+        budget = self.blueprint.budget
+        hall = budget.calibration == "hall" and epsilon <= 1.0  # it is not defined above
+        calibration: Calibration = "hall" if hall else "analytic"
+        return self._with(budget=replace(budget, epsilon=epsilon, calibration=calibration))
 
     def _row(self) -> dict[str, Any]:
         return {
             "epsilon": self.epsilon,
             "design": self.blueprint.design,
-            "calibration": self.blueprint.calibration,
+            "calibration": self.blueprint.budget.calibration,
             "typical_noise_std": self.forecast_rmse,
             "largest_noise_std": float(self.noise_std.max()),
             "published_values": self.published_values,

@@ -16,8 +16,8 @@ from sklearn.gaussian_process.kernels import Kernel
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.plan.parts import Chosen
 from cloakgp.privacy import Fold, Spend
-from cloakgp.privacy.selection import FAILURE, Mechanism
-from cloakgp.privacy.utility import Loss
+from cloakgp.privacy.choice.losses import Loss
+from cloakgp.privacy.choice.selection import FAILURE, Mechanism
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]

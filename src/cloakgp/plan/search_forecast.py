@@ -16,8 +16,8 @@ from scipy.special import ndtri, softmax
 
 from cloakgp.plan.search import Forecast, SearchPlan
 from cloakgp.privacy import Fold
-from cloakgp.privacy.selection import FAILURE
-from cloakgp.privacy.utility import Loss
+from cloakgp.privacy.choice.losses import Loss
+from cloakgp.privacy.choice.selection import FAILURE
 
 Array = NDArray[np.float64]
 

@@ -144,7 +144,8 @@ def guarantee(b: Blueprint, private: bool, epsilon: float, planned: bool = False
         return "NOT PRIVATE: no guarantee holds for this picture."
     return (
         f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of {people} "
-        f"{'person' if people == 1 else 'people'} (epsilon = {epsilon:.4g}, delta = {b.delta:g}); "
+        f"{'person' if people == 1 else 'people'} "
+        f"(epsilon = {epsilon:.4g}, delta = {b.budget.delta:g}); "
         "inputs are public."
     )
 

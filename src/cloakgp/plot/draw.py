@@ -87,8 +87,8 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
     b = plan.blueprint
     inputs = list(b.feature_names or [f"x{i}" for i in range(b.model.X.shape[1])])
     outputs = _output_names(b, target_names)
-    T, private = plan.sketch.rounded, b.sigma > 0.0
-    footnote = guarantee(b, private, b.epsilon, planned=True)
+    T, private = plan.sketch.rounded, b.budget.sigma > 0.0
+    footnote = guarantee(b, private, b.budget.epsilon, planned=True)
     # Every class has the same noise, so one panel tells it all.
     decoders = [b.decoder(T, column) for column in range(len(outputs))]
     if len(inputs) == 1:

@@ -1,32 +1,34 @@
-"""The trusted core: column lengths, σ, and the noise.
+"""The only package that touches private values; its claims and proofs are listed in README.md.
 
-Only this package touches private values.  It imports NumPy, scipy.special and OpenDP and nothing
-of ``gp`` or ``design``: whoever checks the guarantee needs to read these files and their proofs
+``mechanism`` is the trusted core that every release rests on; ``choice``, ``accounting`` and
+``ledger`` are its neighbours, with proofs of their own.  All of it imports NumPy, scipy.special and
+OpenDP and nothing of ``gp`` or ``design``: whoever checks the guarantee needs to read these files
 alone.
 """
 
-from cloakgp.privacy.accounting import (
-    Spend,
-    Split,
-    recommend_split,
-    split_budget,
-    total_delta,
-    total_guarantee,
-)
-from cloakgp.privacy.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
-from cloakgp.privacy.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.shares import Split, recommend_split, split_budget
+from cloakgp.privacy.accounting.spends import Spend
+from cloakgp.privacy.accounting.totals import total_delta, total_guarantee
+from cloakgp.privacy.choice.folds import Fold
+from cloakgp.privacy.choice.selection import Choice, Selection, choose
+from cloakgp.privacy.choice.utility import select, select_labels, utility_sensitivity
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, LedgerTampered
-from cloakgp.privacy.selection import Selection, choose
-from cloakgp.privacy.sensitivity import Sketch, quantise, squared_sensitivity
-from cloakgp.privacy.sketch import NoisySketch, release, release_counts, release_labels
-from cloakgp.privacy.utility import Fold, select, select_labels, utility_sensitivity
+from cloakgp.privacy.mechanism.budget import Budget
+from cloakgp.privacy.mechanism.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
+from cloakgp.privacy.mechanism.noise import Noise
+from cloakgp.privacy.mechanism.sensitivity import Sketch, quantise, squared_sensitivity
+from cloakgp.privacy.mechanism.sketch import NoisySketch, release, release_counts, release_labels
 
 __all__ = [
+    "Budget",
     "BudgetExceeded",
+    "Choice",
     "Fold",
     "Ledger",
     "LedgerError",
     "LedgerTampered",
+    "Noise",
     "NoisySketch",
     "Selection",
     "Sketch",

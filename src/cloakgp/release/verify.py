@@ -15,7 +15,8 @@ from cloakgp._version import __version__
 from cloakgp.decode.decoder import DecodeError
 from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
-from cloakgp.privacy.sketch import grid_is_fine_enough, value_bits_for
+from cloakgp.privacy.mechanism.noise import grid_is_fine_enough
+from cloakgp.privacy.mechanism.sketch import value_bits_for
 from cloakgp.release.decoding import check_decoding
 from cloakgp.release.file.manifest import check_facts
 from cloakgp.release.plausibility import quiet_values

@@ -15,7 +15,7 @@ from cloakgp.cli.endings import Commands
 from cloakgp.cli.progress import Progress
 from cloakgp.cli.tables import to_csv
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import Ledger
 
 CAP = ("--epsilon", "1", "--delta", "1e-5")

@@ -49,14 +49,8 @@ from cloakgp.estimators.equality import same_setting
 from cloakgp.estimators.search.folds import Table, plan_folds, split_rows
 from cloakgp.gp.likelihoods import expected_logistic
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
-from cloakgp.privacy import (
-    Spend,
-    choose,
-    gaussian_sigma,
-    release,
-    total_guarantee,
-    utility,
-)
+from cloakgp.privacy import Choice, Noise, Spend, choose, gaussian_sigma, release, total_guarantee
+from cloakgp.privacy.choice import utility
 from cloakgp.release.file.archive import write_archive
 
 N = 30
@@ -88,8 +82,8 @@ def searching(estimator=None, grid=None, **options):
 def released(plan, y, noise=no_noise):
     """A release by a plan of one output column, with chosen noise."""
     b = plan.blueprint
-    options = {"epsilon": b.epsilon, "delta": b.delta, "calibration": b.calibration}
-    noisy = release(plan.sketch, y, (b.lo, b.hi), **options, groups=b.groups, rehearsal=noise)
+    noise = Noise(rehearsal=noise)
+    noisy = release(plan.sketch, y, (b.lo, b.hi), b.budget, groups=b.groups, noise=noise)
     return Release(blueprint=b, sketch=plan.sketch, noisy=noisy, gap=0.0, status="")
 
 
@@ -327,8 +321,8 @@ def simulated(plan, best, gap):
     unit = 2.0**-20  # losses and sensitivities in whole steps
     losses = [0 if i == best else round(gap * plan.tested / unit) for i in range(len(plan.kept))]
     steps = [math.ceil(s / unit) for s in plan.sensitivities]
-    options = {"epsilon": plan.selection_epsilon, "mechanism": plan.mechanism}
-    return sum(choose(losses, steps, **options) == best for _ in range(DRAWS)) / DRAWS
+    choice = Choice(plan.selection_epsilon, plan.mechanism)
+    return sum(choose(losses, steps, choice) == best for _ in range(DRAWS)) / DRAWS
 
 
 def agrees(frequency, chance):
@@ -685,8 +679,8 @@ def test_the_forecast_is_what_a_search_on_made_up_outputs_gives(loss, mechanism)
             unit = 2.0**-20
             steps = [math.ceil(s / unit) for s in plan.sensitivities]
             totals = [round(value * N / unit) for value in losses]
-            options = {"epsilon": plan.selection_epsilon, "mechanism": mechanism}
-            errors += [losses[choose(totals, steps, **options)] for _ in range(10)]
+            choice = Choice(plan.selection_epsilon, mechanism)
+            errors += [losses[choose(totals, steps, choice)] for _ in range(10)]
             alone.append(loss_of(folds_of(whole, X), y, BOUNDS, loss) / N)
     assert plan.forecast.search == pytest.approx(np.mean(errors), rel=0.04)
     assert plan.forecast.alone == pytest.approx(np.mean(alone), rel=0.02)

@@ -11,8 +11,8 @@ from ledger_helpers import CAP, TENTH, gaussian
 from scipy.special import ndtr
 
 from cloakgp.privacy import gaussian_sigma, total_guarantee
-from cloakgp.privacy.accounting import Spend
-from cloakgp.privacy.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import BudgetExceeded, LedgerError, accounts, rounded_down
 from cloakgp.privacy.ledger.accounts import Account, allowance, cost, fits, remaining, spent
 

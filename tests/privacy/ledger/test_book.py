@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from ledger_helpers import CAP, TENTH, ListStore, gaussian, spend
 
-from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import (
     BudgetExceeded,
     Ledger,

@@ -9,7 +9,7 @@ import time
 import pytest
 from ledger_helpers import TENTH, forget, go, heard, kill, raw, releases, spend, start
 
-from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import Ledger, LedgerError
 
 pytestmark = pytest.mark.slow

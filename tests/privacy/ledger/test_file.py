@@ -15,7 +15,7 @@ from ledger_helpers import CAP, as_nobody, forged_spend, forget, raw, releases, 
 from sklearn.base import clone
 
 from cloakgp import PrivateGPRegressor
-from cloakgp.privacy.accounting import Spend
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import Ledger, LedgerError, sqlite, writing
 
 

@@ -15,8 +15,9 @@ from ledger_helpers import CAP, TENTH, forge, forged_spend, gaussian, raw, relea
 from scipy.optimize import brentq
 
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.privacy.accounting import Spend, total_guarantee
-from cloakgp.privacy.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.spends import Spend
+from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, accounts, rounded_down
 from cloakgp.privacy.ledger import ledger as ledger_module
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from ledger_helpers import CAP, TENTH, go, heard, kill, releases, spend, start
 
-from cloakgp.privacy.accounting import total_guarantee
+from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, sqlite
 
 pytestmark = pytest.mark.slow  # real processes

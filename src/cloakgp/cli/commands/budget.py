@@ -28,7 +28,8 @@ from cloakgp.cli.tables import read_columns
 from cloakgp.cli.wording import explained
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
-from cloakgp.privacy.accounting import Spend, total_guarantee
+from cloakgp.privacy.accounting.spends import Spend
+from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
 
 #: Lines of a table, at most; ``--json`` and ``export`` give all.

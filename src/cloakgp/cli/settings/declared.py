@@ -26,9 +26,9 @@ from cloakgp.estimators.search.search import PrivateGridSearch
 from cloakgp.gp.kernels.grammar import Kernel
 from cloakgp.gp.sparse import Approximation
 from cloakgp.plan.plan import DesignName, Task
-from cloakgp.privacy.calibration import Calibration
-from cloakgp.privacy.selection import Mechanism
-from cloakgp.privacy.utility import Loss
+from cloakgp.privacy.choice.losses import Loss
+from cloakgp.privacy.choice.selection import Mechanism
+from cloakgp.privacy.mechanism.calibration import Calibration
 
 Estimator = PrivateGPRegressor | PrivateGPClassifier | PrivateGPCountRegressor
 ESTIMATORS: dict[Task, type[Estimator]] = {

@@ -13,7 +13,7 @@ from cloakgp.cli.settings.checks import check
 from cloakgp.cli.settings.declared import DECLARED, ESTIMATORS, Declared, Estimator, option_of
 from cloakgp.errors import CommandError, listed, printable
 from cloakgp.estimators.search.search import PrivateGridSearch
-from cloakgp.privacy.selection import check_choice
+from cloakgp.privacy.choice.selection import check_choice
 
 
 @dataclass(frozen=True)

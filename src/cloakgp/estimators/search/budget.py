@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloakgp.privacy import Spend, gaussian_sigma, split_budget, total_guarantee
-from cloakgp.privacy.calibration import Calibration
-from cloakgp.privacy.selection import Mechanism, spend_kind
+from cloakgp.privacy.choice.selection import Mechanism, spend_kind
+from cloakgp.privacy.mechanism.calibration import Calibration
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,17 @@ from cloakgp.inputs.frames import column_names
 from cloakgp.inputs.frames import select as select_columns
 from cloakgp.plan.search import SearchPlan
 from cloakgp.plan.search_forecast import draws_by_candidate, forecast
-from cloakgp.privacy import Selection, recommend_split, select, select_labels, utility_sensitivity
-from cloakgp.privacy.selection import Mechanism, check_choice, spend_kind
-from cloakgp.privacy.utility import Loss
+from cloakgp.privacy import (
+    Choice,
+    Noise,
+    Selection,
+    recommend_split,
+    select,
+    select_labels,
+    utility_sensitivity,
+)
+from cloakgp.privacy.choice.losses import Loss
+from cloakgp.privacy.choice.selection import Mechanism, check_choice, spend_kind
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]
@@ -207,20 +215,19 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         rehearsal = self._rehearsal()
         if account is None and rehearsal is None:
             warn_if_repeated(plan.X, list(plan.spends), plan.delta)
+        commit = None if rehearsal is not None else self._commit(plan, account, release_id)
+        choice = Choice(plan.selection_epsilon, plan.mechanism)
         options: dict[str, Any] = {
-            "epsilon": plan.selection_epsilon,
             "loss": plan.loss,
-            "mechanism": plan.mechanism,
             "groups": plan.groups,
             "keep": plan.kept,
-            "rehearsal": rehearsal,
-            "commit": None if rehearsal is not None else self._commit(plan, account, release_id),
+            "noise": Noise(rehearsal, commit),
         }
         if isinstance(self.estimator, PrivateGPClassifier):
             classes = self.estimator.public_classes()
-            chosen = select_labels(plan.folds, y, classes, **options)
+            chosen = select_labels(plan.folds, y, classes, choice, **options)
         else:
-            chosen = select(plan.folds, y, plan.bounds, **options)
+            chosen = select(plan.folds, y, plan.bounds, choice, **options)
         self._report(plan, chosen.index, chosen)
         if plan.refit:
             best = self._with(plan.candidates[chosen.index], plan.release_epsilon)
@@ -326,7 +333,9 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         regret = 2.0 * 2.0 * (hi - lo) * math.log(max(candidates, 2))
         # E|τz| = τ √(2/π), summed over people, for σ = 1
         people = len(table.rows)
-        noise = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.blueprint.sigma
+        noise = (
+            people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.blueprint.budget.sigma
+        )
         split = recommend_split(
             total,
             drawn.delta,

@@ -4,7 +4,7 @@ A ledger is a list of entries, append-only and chained by hashes (``history``). 
 what was spent follow from that list (``book``, ``accounts``); no second copy can disagree with it.
 A spend is checked and committed in one transaction of the store (``store``, ``sqlite``), or not at
 all.  Outputs never come here, so nothing private is in the file.  Claim and proof:
-``proofs/ledger.md``.
+``ledger.md``.
 """
 
 from cloakgp.privacy.ledger.accounts import Balance, rounded_down

@@ -1,6 +1,6 @@
 """Accounts: what a data set has spent, what fits under its cap, and what is left.
 
-The rule is the filter of ``proofs/filter.md``.  The first entry of a data set is counted exactly;
+The rule is the filter of ``filter.md``.  The first entry of a data set is counted exactly;
 every later spend costs μ² of the Gaussian that reveals at least as much, and an entry fits as long
 as the sum of those stays within the allowance of the first entry.  The sum is kept exactly, so
 that it depends on no order; the allowance follows from the first entry and the cap alone, so it is
@@ -14,14 +14,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from cloakgp.privacy.accounting import Spend, total_guarantee
-from cloakgp.privacy.calibration import SMALLEST_EPSILON, gaussian_sigma
-from cloakgp.privacy.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.filter import filter_allowance, filter_spends, gaussian_equivalent
+from cloakgp.privacy.accounting.spends import Spend
+from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger.errors import BudgetExceeded, LedgerError
+from cloakgp.privacy.mechanism.calibration import SMALLEST_EPSILON, gaussian_sigma
 
 Spends = tuple[Spend, ...]
 
 
+# Proof: ledger.md
 @dataclass(frozen=True)
 class Account:
     """The state of one data set, as it follows from the history."""
@@ -52,6 +54,7 @@ class Balance:
     releases: int
 
 
+# Proof: ledger.md
 @lru_cache(maxsize=1024)
 def cost(spends: Spends) -> Fraction:
     """Return what an entry after the first one costs: Σμ² of its equivalents, exactly."""
@@ -61,18 +64,21 @@ def cost(spends: Spends) -> Fraction:
     return sum((Fraction(size) ** 2 for size in sizes), start=Fraction(0))
 
 
+# Proof: ledger.md
 @lru_cache(maxsize=1024)
 def allowance(first: Spends, epsilon: float, delta: float) -> float:
     """Return the largest sum that may follow a first entry under the cap (ε, δ)."""
     return filter_allowance(first, epsilon, delta)
 
 
+# Proof: ledger.md
 def fits(account: Account, allowed: float) -> bool:
     """Tell whether an account, as it would be after a spend, is within its allowance."""
     # Written so that what is no number does not fit.
     return allowed < math.inf and account.rest <= allowed
 
 
+# Proof: ledger.md
 def spent(account: Account) -> float:
     """Return the ε of everything so far, at the cap's δ."""
     if not account.first:
@@ -83,6 +89,7 @@ def spent(account: Account) -> float:
     return min(total, account.epsilon) if fits(account, allowed) else total
 
 
+# Proof: ledger.md
 def remaining(account: Account) -> float:
     """Return an ε for which one more Gaussian release was checked to fit, close to the largest."""
     low, high = SMALLEST_EPSILON, account.epsilon
@@ -96,6 +103,7 @@ def remaining(account: Account) -> float:
     return low
 
 
+# Proof: ledger.md
 def _leaves_room(account: Account, epsilon: float) -> bool:
     """Make the check of a spend for one more Gaussian release."""
     more = account.after((Spend("gaussian", 1.0 / gaussian_sigma(epsilon, account.delta)),))

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeVar
 
-from cloakgp.privacy.accounting import Spend
-from cloakgp.privacy.calibration import checked_budget
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger.accounts import Account
 from cloakgp.privacy.ledger.errors import LedgerError, tampered
 from cloakgp.privacy.ledger.history import FORMAT, ORIGIN, Entry, verified
 from cloakgp.privacy.ledger.inputs import fingerprint
 from cloakgp.privacy.ledger.names import one_form
 from cloakgp.privacy.ledger.store import Page, Store, Transaction
+from cloakgp.privacy.mechanism.calibration import checked_budget
 
 Picked = TypeVar("Picked")
 #: Entries read in one transaction, and in one that keeps others from writing.
@@ -36,6 +36,7 @@ MOST_LEDGERS = 64
 _spend = lru_cache(maxsize=1024)(Spend)
 
 
+# Proof: ledger.md
 @dataclass
 class Book:
     """What follows from the entries so far, every one of them checked."""
@@ -109,6 +110,7 @@ class Book:
         self.sequence, self.hash, self.when = entry.sequence, entry.hash, facts["when"]
 
 
+# Proof: ledger.md
 class Memory:
     """What a process has read of one ledger, for all of its threads."""
 
@@ -147,6 +149,7 @@ class Memory:
             return book if ends else None
 
 
+# Proof: ledger.md
 def _agrees(book: Book, page: Page) -> bool:
     """Tell whether a book ends where the ledger does; refuse what cannot be."""
     if hashlib.sha256(page.key).hexdigest() != book.key_hash:
@@ -160,11 +163,13 @@ def _agrees(book: Book, page: Page) -> bool:
     return False
 
 
+# Proof: ledger.md
 @lru_cache(maxsize=MOST_LEDGERS)
 def _remembered(name: str, identity: Hashable, process: int) -> Memory:
     return Memory(name)
 
 
+# Proof: ledger.md
 def recall(store: Store) -> Memory:
     """Return what this process knows of a ledger.
 
@@ -173,6 +178,7 @@ def recall(store: Store) -> Memory:
     return _remembered(store.name, store.identity(), os.getpid())
 
 
+# Proof: ledger.md
 def read_on(store: Store, memory: Memory, each: Callable[[Entry], object] | None = None) -> Book:
     """Read a ledger up to its end, in as many short transactions as that takes."""
     while True:
@@ -183,6 +189,7 @@ def read_on(store: Store, memory: Memory, each: Callable[[Entry], object] | None
             return book
 
 
+# Proof: ledger.md
 def read_all(store: Store, pick: Callable[[Entry], Picked]) -> tuple[Book, list[Picked]]:
     """Read a ledger from its beginning, whatever is known of it; return what was picked of each."""
     picked: list[Picked] = []
@@ -198,6 +205,7 @@ def read_all(store: Store, pick: Callable[[Entry], Picked]) -> tuple[Book, list[
         raise
 
 
+# Proof: ledger.md
 def last_news(transaction: Transaction, memory: Memory) -> Book | None:
     """Return the book if only a little has to be read in this transaction to have all of it."""
     return memory.take(transaction.page(memory.book.sequence, FEW))

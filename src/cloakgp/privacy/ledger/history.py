@@ -42,16 +42,19 @@ class Entry:
         return one_form(self.facts.get("dataset", ""))
 
 
+# Proof: ledger.md
 def canonical(facts: Mapping[str, Any]) -> str:
     """Return the one way in which these facts are written."""
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+# Proof: ledger.md
 def link(sequence: int, previous: str, entry: bytes) -> str:
     """Return the hash of an entry: it covers its place, its JSON and all entries before."""
     return hashlib.sha256(f"{sequence}\n{previous}\n".encode() + entry).hexdigest()
 
 
+# Proof: ledger.md
 def written(facts: Mapping[str, Any]) -> str:
     """Return the entry that holds these facts, or refuse them."""
     try:
@@ -69,6 +72,7 @@ def written(facts: Mapping[str, Any]) -> str:
     return entry
 
 
+# Proof: ledger.md
 def verified(rows: Iterable[Row], sequence: int, previous: str, name: str) -> Iterator[Entry]:
     """Read the rows that follow entry ``sequence``, whose hash is ``previous``; check each hash."""
     for number, (place, entry, recorded) in enumerate(rows, start=sequence + 1):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from cloakgp.privacy.ledger.errors import LedgerError
 
 
+# Proof: ledger.md
 def digest(inputs: ArrayLike | None) -> bytes | None:
     """Return a hash of the rows of X, the same for any order of rows."""
     if inputs is None:
@@ -29,6 +30,7 @@ def digest(inputs: ArrayLike | None) -> bytes | None:
     return hashlib.sha256(shape + b"\n" + rows.astype("<f8").tobytes()).digest()
 
 
+# Proof: ledger.md
 def fingerprint(key: bytes, table: bytes | None) -> str | None:
     """Return what a table is known by in the ledger with this key; without the key, nothing."""
     return None if table is None else hmac.new(key, table, "sha256").hexdigest()

@@ -10,8 +10,7 @@ from typing import Any, Literal, Self, overload
 
 from numpy.typing import ArrayLike
 
-from cloakgp.privacy.accounting import Spend
-from cloakgp.privacy.calibration import checked_budget
+from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import accounts
 from cloakgp.privacy.ledger.accounts import Account, Balance
 from cloakgp.privacy.ledger.book import read_all, read_on, recall
@@ -23,7 +22,8 @@ from cloakgp.privacy.ledger.sqlite import SQLiteStore
 from cloakgp.privacy.ledger.store import Store
 from cloakgp.privacy.ledger.writing import Opening, Spending
 from cloakgp.privacy.ledger.writing import create as make
-from cloakgp.privacy.numbers import as_number
+from cloakgp.privacy.mechanism.calibration import checked_budget
+from cloakgp.privacy.mechanism.numbers import as_number
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Receipt:
     spent: float  # ε of everything so far, this spend included, at the cap's δ
 
 
+# Proof: ledger.md
 class Ledger:
     """Keeps what named data sets have spent, and refuses to exceed their cap.
 

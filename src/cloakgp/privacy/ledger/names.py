@@ -25,16 +25,19 @@ def checked_name(parameter: str, name: object) -> str:
     return str(name)
 
 
+# Proof: ledger.md
 def one_form(dataset: str) -> str:
     """Return a name in composed form: "é" is one name, in one character or in two."""
     return unicodedata.normalize("NFC", dataset)
 
 
+# Proof: ledger.md
 def checked_dataset(dataset: object) -> str:
     """Return the name of a data set, in composed form, or refuse it."""
     return checked_name("dataset", one_form(dataset) if isinstance(dataset, str) else dataset)
 
 
+# Proof: ledger.md
 def resolved(path: str | os.PathLike[str]) -> str:
     """Return the real path of a file or of an sqlite:/// address, links followed.
 

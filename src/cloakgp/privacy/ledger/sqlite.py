@@ -48,6 +48,7 @@ SCHEMA = (
 )
 
 
+# Proof: ledger.md
 class SQLiteTransaction:
     """A connection in the middle of a transaction."""
 
@@ -95,6 +96,7 @@ class SQLiteTransaction:
         self._connection.execute("UPDATE head SET sequence = ?, hash = ?", (sequence, link))
 
 
+# Proof: ledger.md
 class SQLiteStore:
     """A ledger in one file on a local disk."""
 
@@ -220,6 +222,7 @@ class SQLiteStore:
             raise damaged(self.name) from None
 
 
+# Proof: ledger.md
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """Return a connection for which committed means on the disk."""
     connection = sqlite3.connect(
@@ -236,12 +239,14 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
+# Proof: ledger.md
 def _beside(path: Path) -> list[Path]:
     """Return the files of SQLite that lie beside a ledger: what is to be undone, or kept."""
     sides = (path.with_name(path.name + end) for end in ("-journal", "-wal"))
     return [side for side in sides if side.exists()]
 
 
+# Proof: ledger.md
 def _reader(path: Path) -> sqlite3.Connection:
     """Return a connection for reading, also where the folder cannot be written."""
     try:
@@ -255,6 +260,7 @@ def _reader(path: Path) -> sqlite3.Connection:
     return connect(path, "mode=ro&immutable=1")
 
 
+# Proof: ledger.md
 def _lock(connection: sqlite3.Connection) -> bool:
     """Take the write lock, in rollback mode; tell whether that was possible."""
     for _ in range(2):
@@ -271,6 +277,7 @@ def _lock(connection: sqlite3.Connection) -> bool:
     return False
 
 
+# Proof: ledger.md
 def _fill(path: Path, key: bytes, entry: str, link: str) -> None:
     """Write the tables and the first entry into an empty file."""
     with contextlib.closing(connect(path, "mode=rw")) as connection:
@@ -283,6 +290,7 @@ def _fill(path: Path, key: bytes, entry: str, link: str) -> None:
         connection.execute("COMMIT")
 
 
+# Proof: ledger.md
 def _give_name(made: str, path: Path) -> None:
     """Let a finished file appear under its name, unless that name is taken."""
     try:
@@ -297,6 +305,7 @@ def _give_name(made: str, path: Path) -> None:
         os.replace(made, path)
 
 
+# Proof: ledger.md
 def _flush_folder(folder: Path) -> None:
     """Have the name of a new file on the disk, where systems allow it."""
     with contextlib.suppress(OSError):

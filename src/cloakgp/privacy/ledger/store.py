@@ -14,6 +14,7 @@ from typing import Protocol
 from cloakgp.privacy.ledger.history import Row
 
 
+# Proof: ledger.md
 @dataclass(frozen=True)
 class Page:
     """What a store holds after some entry, read in one transaction; nothing of it is checked."""

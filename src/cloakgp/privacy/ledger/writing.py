@@ -20,6 +20,7 @@ from cloakgp.privacy.ledger.inputs import other_inputs, same_inputs
 from cloakgp.privacy.ledger.store import Store, Transaction
 
 
+# Proof: ledger.md
 def create(store: Store, who: str | None) -> None:
     """Make a ledger, unless there is one."""
     key = secrets.token_bytes(32)
@@ -28,6 +29,7 @@ def create(store: Store, who: str | None) -> None:
     store.create(key, entry, link(1, ORIGIN, entry.encode()))
 
 
+# Proof: ledger.md
 @dataclass(frozen=True)
 class Opening:
     """A data set that is to get a cap."""
@@ -91,6 +93,7 @@ class Opening:
             )
 
 
+# Proof: ledger.md
 @dataclass(frozen=True)
 class Spending:
     """An entry of spends that is to be recorded."""
@@ -181,11 +184,13 @@ class Spending:
         return wasted
 
 
+# Proof: ledger.md
 def _basis(account: Account) -> tuple[Spends, float, float]:
     """Return what the allowance follows from."""
     return account.first, account.epsilon, account.delta
 
 
+# Proof: ledger.md
 def append(transaction: Transaction, book: Book, facts: dict[str, Any], who: str | None) -> Entry:
     """Write one entry; it counts once the transaction is committed."""
     facts = facts | {"when": names.now(), "who": who or names.user()}

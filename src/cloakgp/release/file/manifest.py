@@ -24,7 +24,7 @@ from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.plan.parts import Chosen, Part
 from cloakgp.plan.plan import Blueprint
-from cloakgp.privacy import NoisySketch, Sketch
+from cloakgp.privacy import Budget, NoisySketch, Sketch
 from cloakgp.release.file.archive import OF_CONTAINER
 from cloakgp.release.file.contents import array_of_part, check_contents, kernel_arrays
 from cloakgp.release.file.schema import (
@@ -159,9 +159,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         hi=np.array(manifest.bounds.hi),
         prior_mean=np.array(prior.mean),
         unit=np.array(prior.unit),
-        epsilon=epsilon,
-        delta=guarantee.delta,
-        calibration=guarantee.calibration,
+        budget=Budget(epsilon, guarantee.delta, guarantee.calibration, guarantee.parts),
         design=design.name,
         target=design.target,
         decode=design.decode,
@@ -170,7 +168,6 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         feature_names=_tuple(manifest.feature_names),
         likelihood=likelihood,
         classes=_tuple(manifest.classes),
-        iterations=guarantee.parts,
     )
     if likelihood is not None:
         blueprint = blueprint.at_prior_mean()

@@ -13,15 +13,15 @@ from cloakgp.decode.decoder import Decode
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.sparse import Approximation
 from cloakgp.plan.plan import MOST_ITERATIONS, DesignName, Target, Task
-from cloakgp.privacy.calibration import (
+from cloakgp.privacy.choice.losses import Loss
+from cloakgp.privacy.choice.selection import Mechanism
+from cloakgp.privacy.mechanism.calibration import (
     LARGEST_DELTA,
     LARGEST_EPSILON,
     SMALLEST_DELTA,
     SMALLEST_EPSILON,
     Calibration,
 )
-from cloakgp.privacy.selection import Mechanism
-from cloakgp.privacy.utility import Loss
 from cloakgp.release.file.kinds import LARGEST
 from cloakgp.release.file.typed import Section, typed
 

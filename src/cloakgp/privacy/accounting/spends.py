@@ -1,0 +1,44 @@
+"""A spend: what one release or choice may have revealed.  Sees no data.  Proof: ``totals.md``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON
+from cloakgp.privacy.mechanism.numbers import as_number
+
+Kind = Literal["gaussian", "bounded-range", "pure"]
+
+
+# Proof: totals.md
+@dataclass(frozen=True)
+class Spend:
+    """What one release may reveal: its kind, and 1/σ for a Gaussian (unit sensitivity), else ε.
+
+    ``bounded-range`` is the exponential mechanism, ``pure`` any ε-private mechanism.
+    """
+
+    kind: Kind
+    size: float
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("gaussian", "bounded-range", "pure"):
+            raise ValueError(
+                f"kind must be 'gaussian', 'bounded-range' or 'pure', got {self.kind!r}"
+            )
+        object.__setattr__(self, "size", as_number("size", self.size))
+        largest = 1e3 if self.kind == "gaussian" else LARGEST_EPSILON
+        if not 0 < self.size <= largest:
+            raise ValueError(
+                f"the size of a {self.kind} spend must lie above 0 and be at most {largest:g}, "
+                f"got {self.size!r}"
+            )
+
+    @classmethod
+    def gaussian(cls, sigma: float) -> Spend:
+        """Gaussian noise of standard deviation ``sigma`` per unit of sensitivity."""
+        number = as_number("sigma", sigma)
+        if not number > 0:
+            raise ValueError(f"sigma must be a number > 0, got {sigma!r}")
+        return cls("gaussian", 1.0 / number)

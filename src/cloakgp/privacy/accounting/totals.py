@@ -1,0 +1,71 @@
+"""What several spends on the same people amount to, their kinds and sizes fixed in advance.
+
+Nothing here sees data.  ``total_guarantee`` says what all spends together have revealed, in the
+order in which they were made.  What is returned lies on the private side: every step is an upper
+bound on δ(ε).  Claims and proofs: ``totals.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from cloakgp.privacy.accounting.profiles import profile_of, total_mu
+from cloakgp.privacy.accounting.spends import Spend
+from cloakgp.privacy.mechanism.calibration import HAIR, checked_delta, gaussian_epsilon
+from cloakgp.privacy.mechanism.numbers import as_number
+
+#: What the discrete grid of a Gaussian release costs in ε, for μ = 1/σ = 1 (totals.md).
+GRID_COST = 1e-14
+#: Totals above this ε are counted as no protection at all.
+LARGEST_TOTAL = 300.0
+
+
+# Proof: totals.md
+def total_guarantee(spends: Sequence[Spend], delta: float) -> float:
+    """Return the smallest ε at which all ``spends`` together are (ε, ``delta``)-private.
+
+    They are listed in the order in which they were made.  Later ones may have been chosen after
+    seeing earlier results.
+    """
+    delta = checked_delta(delta)
+    if not spends:
+        return 0.0
+    mu = total_mu(spends)
+    others = math.fsum(spend.size for spend in spends if spend.kind != "gaussian")
+    # Basic composition: never more than the sum.
+    largest = others + (gaussian_epsilon(1.0 / mu, delta) if mu else 0.0)
+    if largest > LARGEST_TOTAL:
+        return math.inf
+    profile = profile_of(spends, largest)
+    target = delta * (1.0 - HAIR)
+    low, high = 0.0, largest
+    if profile(np.zeros(1))[0] <= target:
+        high = 0.0
+    while high - low > 0.01 * HAIR * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if profile(np.array([middle]))[0] <= target else (middle, high)
+    return _with_hair(high, mu)
+
+
+# Proof: totals.md
+def total_delta(spends: Sequence[Spend], epsilon: float) -> float:
+    """Return the smallest δ at which all ``spends`` together are (``epsilon``, δ)-private."""
+    epsilon = as_number("epsilon", epsilon)
+    if not 0 <= epsilon < math.inf:
+        raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
+    if not spends:
+        return 0.0
+    if math.fsum(spend.size for spend in spends if spend.kind != "gaussian") > LARGEST_TOTAL:
+        return 1.0
+    bare = (min(epsilon, LARGEST_TOTAL) - GRID_COST * total_mu(spends) ** 2) / (1.0 + 0.5 * HAIR)
+    profile = profile_of(spends, max(bare, 0.0))
+    return min(float(profile(np.array([bare]))[0]) / (1.0 - HAIR), 1.0)
+
+
+# Proof: totals.md
+def _with_hair(epsilon: float, mu: float) -> float:
+    """Add what floating point and the discrete grid may cost."""
+    return epsilon * (1.0 + 0.5 * HAIR) + GRID_COST * mu**2

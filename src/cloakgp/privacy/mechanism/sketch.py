@@ -1,0 +1,260 @@
+"""The release: the only place where private values meet noise, and the only way out.
+
+    s = T u + σ z,    u = (y − lo)/d in [0, 1],    every column of T of length at most 1
+
+All arithmetic on private values is on integers and exact.  ``Sketch`` is public; ``release`` copies
+y and T, believes nothing it is told about T, and returns a ``NoisySketch`` that holds no y.
+Nothing here logs, and no error names a row or a value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakgp.privacy.mechanism.budget import Budget
+from cloakgp.privacy.mechanism.calibration import Calibration
+from cloakgp.privacy.mechanism.noise import (
+    PRIVATE,
+    TAIL,
+    Noise,
+    add_discrete_gaussian,
+    grid_is_fine_enough,
+)
+from cloakgp.privacy.mechanism.numbers import as_number
+from cloakgp.privacy.mechanism.outputs import Floats, checked_labels, checked_outputs
+from cloakgp.privacy.mechanism.sensitivity import (
+    BLOCK,
+    Integers,
+    Sketch,
+    column_blocks,
+    frozen,
+    own_copy,
+    squared_sensitivity,
+)
+
+#: u is kept as multiples of 2^-k with k between these; the release takes the largest that fits.
+FEWEST_VALUE_BITS, MOST_VALUE_BITS = 16, 40
+
+
+# Proof: postprocessing.md
+@dataclass(frozen=True)
+class NoisySketch:
+    """What may be published: the noisy integers, their grid, and how they were made."""
+
+    values: Integers  # (r,) or (r, D): s in steps of 2^-bits
+    bits: int
+    sigma: float  # noise std per unit of sensitivity, from (ε, δ)
+    sensitivity: float  # how far one person can move T u: 1, √D for D columns, √2 for classes
+    epsilon: float
+    delta: float
+    calibration: Calibration
+    private: bool  # False for rehearsals with repeatable noise or with none
+    parts: int = 1  # how many such releases spend (ε, δ) together
+
+    @property
+    def s(self) -> NDArray[np.float64]:
+        """The noisy sketch as floats."""
+        return np.ldexp(self.values.astype(np.float64), -self.bits)
+
+    @property
+    def noise_std(self) -> float:
+        """Standard deviation of the noise in each entry of ``s``."""
+        return self.sigma * self.sensitivity
+
+
+# Proof: quantisation.md
+def release(
+    sketch: Sketch,
+    y: ArrayLike,
+    bounds: tuple[ArrayLike, ArrayLike],
+    budget: Budget,
+    *,
+    groups: ArrayLike | None = None,
+    noise: Noise = PRIVATE,
+) -> NoisySketch:
+    """Publish T u plus noise: (ε, δ)-private under replacing one person's values.
+
+    ``y`` is (N,) or (N, D), clipped into the public ``bounds`` (lo, hi), each a number or one per
+    column.  With k parts of the ``budget`` this is one of k releases about the same people that
+    spend it together.  With ε infinite no noise is added; with a rehearsal the ``noise`` comes from
+    a function; both are stamped as not private.
+    """
+    sketch = own_copy(sketch)
+    values, lo, hi, flat = checked_outputs(y, bounds, people=sketch.matrix.shape[1])
+    _check_sensitivity(squared_sensitivity(sketch, groups), sketch)
+    columns = values.shape[1]
+    query = _Query(
+        sketch,
+        lambda value_bits: _blocks(sketch.matrix, values, lo, hi, value_bits),
+        columns,
+        # One person moves each of the D columns of T u by at most 1, so all of them by at most √D.
+        sensitivity=math.sqrt(columns),
+        flat=flat,
+    )
+    return _publish(query, budget, noise)
+
+
+# Proof: labels.md
+def release_labels(
+    sketch: Sketch,
+    labels: ArrayLike,
+    classes: ArrayLike,
+    budget: Budget,
+    *,
+    groups: ArrayLike | None = None,
+    noise: Noise = PRIVATE,
+) -> NoisySketch:
+    """Publish T u plus noise for u the indicators of ``labels`` among the public ``classes``.
+
+    Two classes need one column, the indicator of the second.  K > 2 classes need K columns, and
+    replacing a label moves two of them: sensitivity √2.  Everything else is as in ``release``.
+    """
+    sketch = own_copy(sketch)
+    codes, count = checked_labels(labels, classes, people=sketch.matrix.shape[1])
+    two = count == 2
+    _check_sensitivity(squared_sensitivity(sketch, groups, joint=not two), sketch)
+    query = _Query(
+        sketch,
+        lambda value_bits: _label_blocks(sketch.matrix, codes, count, value_bits),
+        columns=1 if two else count,
+        sensitivity=1.0 if two else math.sqrt(2.0),
+        flat=two,
+    )
+    return _publish(query, budget, noise)
+
+
+# Proof: labels.md
+def release_counts(
+    sketch: Sketch,
+    counts: ArrayLike,
+    cap: float,
+    budget: Budget,
+    *,
+    groups: ArrayLike | None = None,
+    noise: Noise = PRIVATE,
+) -> NoisySketch:
+    """Publish T u plus noise for u = ``counts``/``cap``; larger counts are clipped to the cap.
+
+    Counts are whole numbers from 0, the cap is public.  Everything else is as in ``release``.
+    """
+    sketch, bounds = own_copy(sketch), (0.0, as_number("cap", cap))
+    values, *_ = checked_outputs(counts, bounds, people=sketch.matrix.shape[1])
+    if values.shape[1] != 1:
+        raise ValueError(f"counts must be one column, got an array of shape {values.shape}")
+    if np.any(values < 0) or np.any(values != np.floor(values)):
+        raise ValueError("y holds negative or fractional counts; counts are whole numbers >= 0")
+    return release(sketch, values[:, 0], bounds, budget, groups=groups, noise=noise)
+
+
+# Proof: quantisation.md
+@dataclass(frozen=True)
+class _Query:
+    """What is to be published, checked and copied: T u, and how far one person can move it."""
+
+    sketch: Sketch
+    blocks: Callable[[int], Iterator[tuple[Integers, Integers]]]  # value bits -> (T, u) in blocks
+    columns: int
+    sensitivity: float
+    flat: bool  # one column, published as a vector
+
+
+# Proof: quantisation.md
+def _check_sensitivity(squared: int, sketch: Sketch) -> None:
+    if squared > 1 << (2 * sketch.bits):
+        raise ValueError(
+            "one person could move this sketch by more than 1: a column of T (or, with groups, a "
+            "signed sum of a person's columns) is longer than 1. Divide T by its largest length."
+        )
+
+
+# Proof: quantisation.md
+def _publish(query: _Query, budget: Budget, noise: Noise) -> NoisySketch:
+    """Sum T u over the blocks, exactly, and add the noise."""
+    # No subclass: what it calls σ could be anything.
+    if type(budget) is not Budget:
+        raise TypeError(f"budget must be a Budget(epsilon, delta), got {type(budget).__name__}")
+    # Each is read once: whatever is decided from it is decided from one value.
+    rehearsal, commit = noise.rehearsal, noise.commit
+    sketch, std = query.sketch, budget.part_sigma * query.sensitivity
+    value_bits = value_bits_for(sketch, std)
+    bits = sketch.bits + value_bits
+    scale = math.ldexp(std, bits)
+    count = sketch.matrix.shape[0] * query.columns
+    if std > 0 and not grid_is_fine_enough(scale, count * budget.parts, budget.epsilon):
+        raise ValueError(
+            f"{count} values are too many for the noise grid at epsilon={budget.epsilon:g}; "
+            "publish fewer (a smaller rank)"
+        )
+    if commit is not None:
+        commit()
+    total = np.zeros((sketch.matrix.shape[0], query.columns), dtype=np.int64)
+    for T_block, u_block in query.blocks(value_bits):
+        total += T_block @ u_block  # exact: |entries| stay below 2^62 by the choice of value_bits
+    if rehearsal is not None:
+        noisy = total + rehearsal(scale, count).reshape(total.shape)
+    elif std > 0:
+        noisy = add_discrete_gaussian(total, scale)
+    else:
+        noisy = total
+    return NoisySketch(
+        values=frozen(noisy[:, 0].copy() if query.flat else noisy),
+        bits=bits,
+        sigma=budget.part_sigma,
+        sensitivity=query.sensitivity,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        calibration=budget.calibration,
+        parts=budget.parts,
+        private=rehearsal is None and std > 0,
+    )
+
+
+# Proof: quantisation.md
+def _blocks(
+    matrix: NDArray[np.int32], values: Floats, lo: Floats, hi: Floats, value_bits: int
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield (T, u) for consecutive people, both as int64."""
+    steps = 1 << value_bits
+    for begin in range(0, values.shape[0], BLOCK):
+        clipped = np.clip(values[begin : begin + BLOCK], lo, hi)
+        fraction = (clipped - lo) / (hi - lo)
+        # Whatever floating point does above, u ends in 0..2^k: that is all the proof needs.
+        u = np.clip(np.rint(fraction * steps).astype(np.int64), 0, steps)
+        yield matrix[:, begin : begin + BLOCK].astype(np.int64), u
+
+
+# Proof: labels.md
+def _label_blocks(
+    matrix: NDArray[np.int32], codes: NDArray[np.intp], count: int, value_bits: int
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield (T, u) for consecutive people, u being 0 or 2^k."""
+    first = 1 if count == 2 else 0
+    for begin in range(0, len(codes), BLOCK):
+        block = codes[begin : begin + BLOCK]
+        u = (block[:, None] == np.arange(first, count)).astype(np.int64) << value_bits
+        yield matrix[:, begin : begin + BLOCK].astype(np.int64), u
+
+
+# Proof: quantisation.md
+def value_bits_for(sketch: Sketch, noise_std: float) -> int:
+    """Return the finest grid for u on which neither the sums nor the noise can leave int64."""
+    noise_std = as_number("noise_std", noise_std)
+    if not 0 <= noise_std < math.inf:
+        raise ValueError(f"noise_std must be a number >= 0, got {noise_std!r}")
+    row_sums = np.zeros(sketch.matrix.shape[0], dtype=np.int64)
+    for block in column_blocks(sketch.matrix):
+        row_sums += np.abs(block).sum(axis=1)
+    noise = math.ceil(math.ldexp((TAIL + 4.0) * noise_std, sketch.bits))
+    reach = int(row_sums.max(initial=0)) + noise
+    bits = min(MOST_VALUE_BITS, 61 - (reach - 1).bit_length())  # reach · 2^bits ≤ 2^61
+    if bits < FEWEST_VALUE_BITS:
+        raise ValueError(
+            "this sketch sums too many people, or needs too much noise, for 64-bit integers; "
+            "use fewer people or a larger epsilon"
+        )
+    return bits
