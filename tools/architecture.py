@@ -171,8 +171,8 @@ def _imports(found: set[tuple[str, str, bool]]) -> list[str]:
         parts.append(_text(x, ROW - 22, room, 14, font_weight="bold"))
     palette = dict(zip(ORDER, COLOURS, strict=True))
     # Arrows leave a room on its left half and enter on its right half, short ones inside long ones.
-    into = {room: sorted((a for a in found if a[1] == room), key=_reach) for room in ORDER}
-    outof = {room: sorted((a for a in found if a[0] == room), key=_reach) for room in ORDER}
+    into = {room: sorted((a for a in found if a[1] == room), key=_order) for room in ORDER}
+    outof = {room: sorted((a for a in found if a[0] == room), key=_order) for room in ORDER}
     for arrow in sorted(found):
         room, other, late = arrow
         leave = centre[room] - 42 + 6.5 * outof[room].index(arrow)
@@ -190,8 +190,8 @@ def _imports(found: set[tuple[str, str, bool]]) -> list[str]:
     return parts
 
 
-def _reach(arrow: tuple[str, str, bool]) -> int:
-    return abs(ORDER.index(arrow[0]) - ORDER.index(arrow[1]))
+def _order(arrow: tuple[str, str, bool]) -> tuple[int, tuple[str, str, bool]]:
+    return abs(ORDER.index(arrow[0]) - ORDER.index(arrow[1])), arrow
 
 
 def picture(found: set[tuple[str, str, bool]]) -> str:
