@@ -33,7 +33,7 @@ def gaussian_exact(mu, epsilon):
     return profile_50_digits(1 / mp.mpf(mu), epsilon) if mu else max(mp.mpf(0), 1 - mp.exp(epsilon))
 
 
-def after_selection_exact(size, epsilon, inner, points=200):
+def after_selection_exact(size, epsilon, inner, points=80):
     """max_t [q_t δ(ε − t) + (1 − q_t) δ(ε − t + size)]: a grid, then golden sections."""
     with mp.workdps(50):
         size, epsilon = mp.mpf(size), mp.mpf(epsilon)
