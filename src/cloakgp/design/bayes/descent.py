@@ -1,4 +1,4 @@
-"""A quasi-Newton method on T itself: the best where people are few."""
+"""A quasi-Newton method on T itself: the best method where people are few."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def descend(
 ) -> tuple[Array, int, str]:
     """Run L-BFGS on Z (r + 1, N), T = the first r rows of Z with its columns made unit vectors.
 
-    The last row is slack: it lets a column of T be shorter than 1, smoothly.  ``limit`` is a limit
-    on the iterations, beside that of the work.
+    The last row is slack: it lets a column of T be shorter than 1, smoothly.  ``limit`` caps the
+    iterations, in addition to the cap on the work.
     """
     r, N = T.shape
     if certify(problem, columns_of(T), gap=ENOUGH * gap).meets(ENOUGH * gap):

@@ -2,7 +2,8 @@
 
 All that ``bayes`` needs of person i is v_i (p,), what the workload asks of them, a_i, the variance
 that is their own, and l_i (q,), their share in what people have in common.  Arrays are cut into
-blocks here; whoever makes v, a and l from inputs, or reads them from files, only needs ``blocks``.
+blocks here; code that makes v, a and l from inputs, or reads them from files, needs only
+``blocks``.
 """
 
 from __future__ import annotations
