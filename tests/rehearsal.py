@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from reference import no_noise
 
-from cloakgp.estimators.steps import release_steps
+from cloakgp.estimators.steps import release_plan
 from cloakgp.plan.parts import Part
 from cloakgp.privacy import Noise, release_counts, release_labels
 from cloakgp.privacy.mechanism.sketch import value_bits_for
@@ -16,21 +17,12 @@ from cloakgp.privacy.mechanism.sketch import value_bits_for
 def rehearse(plan, outputs, noise=no_noise):
     """Release a plan of classes or counts with the given noise."""
     b = plan.blueprint
-    core, public = (
-        (release_labels, b.classes) if b.classes is not None else (release_counts, float(b.hi[0]))
-    )
-
-    def publish(step, first):
-        return core(
-            step.sketch,
-            outputs,
-            public,
-            b.budget,
-            groups=b.groups,
-            noise=Noise(rehearsal=noise),
-        )
-
-    return release_steps(plan, publish, None, "rehearsal")
+    if b.classes is not None:
+        publish = partial(release_labels, labels=outputs, classes=b.classes)
+    else:
+        publish = partial(release_counts, counts=outputs, cap=float(b.hi[0]))
+    publish = partial(publish, budget=b.budget, groups=b.groups)
+    return release_plan(plan, publish, Noise(rehearsal=noise), None, "rehearsal")
 
 
 def normal(seed):

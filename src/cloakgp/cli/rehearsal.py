@@ -21,7 +21,7 @@ from cloakgp.release.release import Release
 def rehearse(job: Job, plan: Plan | SearchPlan, folder: Path) -> None:
     """Write every output of a plan into a folder that is removed again."""
     if isinstance(plan, SearchPlan):
-        dry = replace(_dry_run(job.plan(), job.settings.output), selection=plan.chosen)
+        dry = replace(_dry_run(job.outline(), job.settings.output), selection=plan.chosen)
     else:
         dry = _dry_run(plan, job.settings.output)
     with tempfile.TemporaryDirectory(prefix=".cloakgp-rehearsal-", dir=folder) as scratch:

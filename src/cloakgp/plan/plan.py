@@ -24,6 +24,7 @@ from cloakgp.design.groups import fit_groups
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
+from cloakgp.plan.request import Request
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
@@ -274,12 +275,25 @@ class Plan:
     blueprint: Blueprint
     design: Design
     sketch: Sketch
+    request: Request | None = None  # what it was made for, if an estimator has made it
 
     @classmethod
-    def draw(cls, blueprint: Blueprint) -> Plan:
+    def draw(cls, blueprint: Blueprint, request: Request | None = None) -> Plan:
         """Find the design and work out what follows."""
         design = blueprint.find_design()
+        return cls(blueprint, design, blueprint.sketch(design), request)
+
+    @classmethod
+    def outline(cls, blueprint: Blueprint) -> Plan:
+        """Return a plan that publishes one sum of all outputs, whatever else would be better."""
+        design = Design(np.ones((1, len(blueprint.model.X))), 0.0, 1.0, "not designed")
         return cls(blueprint, design, blueprint.sketch(design))
+
+    def check_same(self, now: Request) -> None:
+        """Refuse to stand for what is asked for now, unless it is the same in every digit."""
+        if self.request is None:
+            raise ValueError("plan was not made by an estimator; leave it out or plan again")
+        self.request.check_same(now)
 
     @property
     def epsilon(self) -> float:

@@ -12,7 +12,6 @@ import pickle
 import struct
 import sys
 import warnings
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,12 +44,12 @@ from cloakgp import (
     Release,
 )
 from cloakgp.errors import ReleaseFileError
-from cloakgp.estimators.equality import same_setting
 from cloakgp.estimators.search.folds import Table, plan_folds, split_rows
 from cloakgp.gp.likelihoods import expected_logistic
-from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
+from cloakgp.kernels import Gibbs, KDELengthscale
 from cloakgp.privacy import Choice, Noise, Spend, choose, gaussian_sigma, release, total_guarantee
 from cloakgp.privacy.choice import utility
+from cloakgp.privacy.choice.folds import unit_folds
 from cloakgp.release.file.archive import write_archive
 
 N = 30
@@ -118,7 +117,7 @@ def loss_of(folds, y, bounds, loss):
 def inside(folds, y, bounds, loss):
     """The same as the core computes it."""
     lo, width = bounds[0], bounds[1] - bounds[0]
-    scaled = utility._unit_folds(folds, len(y), lo, width)
+    scaled = unit_folds(folds, len(y), lo, width)
     steps = utility._total_loss(scaled, utility._unit_outputs(y, lo, width), loss)
     return steps * utility._unit(width, loss)
 
@@ -525,37 +524,6 @@ def test_a_kernel_that_was_changed_after_the_plan_is_noticed():
         made.fit(X, SMOOTH, plan=plan)
 
 
-def test_settings_of_every_kind_are_compared_by_value():
-    class Weight:
-        def __init__(self, center):
-            self.center = center
-
-        def __call__(self, x):
-            return x[:, 0] > self.center
-
-    for same, other in (
-        (X[:3], X[1:4]),
-        (X[:3], X[:3].astype(np.float32)),
-        ((0.0, 1.0), (0.0, 1.0 + 1e-15)),
-        ([(0, 1), (0, 1)], [(0, 1), (0, 2)]),
-        ({"rank": [1]}, {"rank": [2]}),
-        ({"rank": [1]}, {"rank": [1], "inducing": [3]}),
-        (Weight(1.0), Weight(2.0)),
-        (
-            Blend(RBF(1.0), RBF(2.0), Logistic(1.0, 1.0)),
-            Blend(RBF(1.0), RBF(2.0), Logistic(2.0, 1.0)),
-        ),
-        (None, 0),
-        ("median", 3.0),
-        (pd.DataFrame({"a": [1.0]}), pd.DataFrame({"a": [2.0]})),
-        (RBF(1.0), "RBF(1.0)"),
-        (regressor(), regressor(900 * RBF(3.0))),
-    ):
-        assert same_setting(same, deepcopy(same))
-        assert not same_setting(same, other)
-        assert not same_setting(other, same)
-
-
 # ------------------------------------------------------------------------------- nothing to choose
 
 
@@ -674,7 +642,7 @@ def test_the_forecast_is_what_a_search_on_made_up_outputs_gives(loss, mechanism)
     whole = made.estimator.set_params(epsilon=plan.forecast.whole_epsilon)
     for i, params in enumerate(plan.candidates):
         truth = clone(whole).set_params(**params)
-        for y in truth.draw_outputs(X, DRAWN, np.random.default_rng([0, i])):
+        for y in truth.public_facts(X).draw_outputs(DRAWN, np.random.default_rng([0, i])):
             losses = [loss_of(folds, y, BOUNDS, loss) / N for folds in plan.folds]
             unit = 2.0**-20
             steps = [math.ceil(s / unit) for s in plan.sensitivities]
@@ -702,12 +670,16 @@ def folds_of(estimator, rows):
 
 def test_made_up_outputs_have_the_moments_of_the_prior():
     model = regressor(100 * RBF(2.0), noise_variance=25.0, prior_mean=30.0)
-    drawn = model.draw_outputs(X[:5], 40_000, np.random.default_rng(0))
+    drawn = model.public_facts(X[:5]).draw_outputs(40_000, np.random.default_rng(0))
     np.testing.assert_allclose(drawn.mean(axis=0), 30.0, atol=0.5)
     np.testing.assert_allclose(np.cov(drawn.T), 100 * RBF(2.0)(X[:5]) + 25.0 * np.eye(5), atol=6.0)
     assert drawn.min() >= BOUNDS[0]
     assert drawn.max() <= BOUNDS[1]
-    labels = classifier(prior_mean=1.0).draw_outputs(X[:5], 40_000, np.random.default_rng(0))
+    labels = (
+        classifier(prior_mean=1.0)
+        .public_facts(X[:5])
+        .draw_outputs(40_000, np.random.default_rng(0))
+    )
     assert set(np.unique(labels)) == {-1.0, 1.0}
     expected = 2.0 * expected_logistic(np.ones(1), np.full(1, 4.0))[0] - 1.0
     np.testing.assert_allclose(labels.mean(axis=0), expected, atol=0.03)
@@ -905,7 +877,7 @@ def test_a_search_leaves_nothing_of_outputs_and_losses(tmp_path):
     assert leaks(made.best_estimator_, known.FLOATS, tmp_path) == []
     wanted = needles(known.FLOATS, made.release_.sketch)
     for folds in plan.folds:
-        unit = utility._unit_folds(folds, known.N, known.LO, known.HI - known.LO)
+        unit = unit_folds(folds, known.N, known.LO, known.HI - known.LO)
         u = utility._unit_outputs(known.FLOATS, known.LO, known.HI - known.LO)
         for part in (unit, *([fold] for fold in unit)):
             steps = utility._total_loss(part, u, "absolute")
