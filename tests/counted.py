@@ -23,13 +23,13 @@ def count_calls(monkeypatch, module, name):
 
 def count_designs(monkeypatch):
     """Count the designs that are solved, by whatever solver."""
-    from cloakgp.plan.plan import Blueprint
+    from cloakgp.plan.facts import Facts
 
-    original, calls = Blueprint.find_design, []
+    original, calls = Facts.find_design, []
 
     def counted(facts):
         calls.append(facts.design)
         return original(facts)
 
-    monkeypatch.setattr(Blueprint, "find_design", counted)
+    monkeypatch.setattr(Facts, "find_design", counted)
     return calls

@@ -202,7 +202,7 @@ def test_inputs_that_change_while_a_release_is_made_change_nothing(tmp_path):
     model = ESTIMATORS["regressor"]().set_params(ledger=book, dataset="people")
     fitted = model.fit(mine, HEIGHTS.copy())
     assert np.all(mine == 0.0)
-    np.testing.assert_array_equal(fitted.release_.blueprint.model.X, A[:, [0]])
+    np.testing.assert_array_equal(fitted.release_.facts.model.X, A[:, [0]])
     assert fitted.release_.verify().ok
 
 

@@ -21,7 +21,7 @@ def test_the_plan_that_was_shown_is_the_object_that_is_released(kind, monkeypatc
     fitted = ESTIMATORS[kind]().fit(X, HEIGHTS, plan=plan)
     assert designs == []
     assert fitted.release_.sketch is plan.sketch
-    assert fitted.release_.blueprint is plan.blueprint
+    assert fitted.release_.facts is plan.facts
     assert fitted.release_.private
 
 
@@ -97,8 +97,8 @@ def test_what_is_no_plan_of_this_estimator_is_refused(kind):
         ("plan", "a Plan, got a str"),
         (ESTIMATORS["search"]().plan(X), "a Plan, got a SearchPlan"),
         (other, "plan was made by a"),
-        (Plan(own.blueprint, own.design, own.sketch), "not made by an estimator"),
-        (Plan.outline(own.blueprint), "not made by an estimator"),
+        (Plan(own.facts, own.design, own.sketch), "not made by an estimator"),
+        (Plan.outline(own.facts), "not made by an estimator"),
     ):
         with pytest.raises(ValueError, match=f"{message}.*leave it out or plan again"):
             model.fit(X, HEIGHTS, plan=plan)

@@ -31,7 +31,8 @@ from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.frames import column_names, select
-from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
 from cloakgp.privacy import Budget, Ledger, Noise, Spend
 from cloakgp.release.release import Release
@@ -75,9 +76,7 @@ class PrivateGP(BaseEstimator):
         """Return the bounds of outputs and predictions in a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
-    def public_facts(
-        self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None
-    ) -> Blueprint:
+    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
         """Return what a plan is drawn from, without its design, for a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
@@ -93,11 +92,11 @@ class PrivateGP(BaseEstimator):
         u0 = np.broadcast_to((decoder.prior_mean - decoder.lo) / decoder.width, (people,))
         # s = T u + noise, u = (y − lo)/(hi − lo)
         offset = decoder.unit * decoder.prior_mean - B @ (decoder.T @ (u0 + lo / (hi - lo)))
-        noise = plan.blueprint.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
+        noise = plan.facts.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
         return offset, B @ decoder.T / (hi - lo), noise
 
     def _first_decoder(self, plan: Plan) -> Decoder:
-        return plan.blueprint.decoder(plan.sketch.rounded)
+        return plan.facts.decoder(plan.sketch.rounded)
 
     def _fitted(self) -> Release:
         check_is_fitted(self, "release_")
@@ -138,12 +137,12 @@ class PrivateGP(BaseEstimator):
             settings=settings_of(self),
         )
 
-    def _blueprint(
-        self, model: LinearModel, request: Request, iterations: int = 1, **facts: Any
-    ) -> Blueprint:
-        """Gather the public facts; ``facts`` are those of the kind of outputs."""
+    def _gather(
+        self, model: LinearModel, request: Request, iterations: int = 1, **outputs: Any
+    ) -> Facts:
+        """Gather the public facts; ``outputs`` are those of the kind of outputs."""
         points, weights = _workload(request)
-        return Blueprint(
+        return Facts(
             model=model,
             points=points,
             weights=weights,
@@ -159,7 +158,7 @@ class PrivateGP(BaseEstimator):
             groups=request.groups,
             feature_names=request.names,
             gap=self._gap,
-            **facts,
+            **outputs,
         )
 
     def _model(self, X: Array, kernel: Any, noise: float | Array, scale: float) -> LinearModel:
@@ -207,21 +206,21 @@ class PrivateGP(BaseEstimator):
                     "the account of a ledger; leave ledger and dataset out for a trial"
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
-        spends = [Spend.gaussian(plan.blueprint.budget.sigma)]
-        inputs = plan.blueprint.model.X
+        spends = [Spend.gaussian(plan.facts.budget.sigma)]
+        inputs = plan.facts.model.X
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
             return Noise(commit=lambda: note_spend(inputs, spends))
         ledger, dataset = account
-        b = plan.blueprint
+        facts = plan.facts
         parameters = {
-            "task": b.task,
-            "design": b.design,
-            "decode": b.decode,
-            "calibration": b.budget.calibration,
-            "people": b.people,
+            "task": facts.task,
+            "design": facts.design,
+            "decode": facts.decode,
+            "calibration": facts.budget.calibration,
+            "people": facts.people,
             "published_values": plan.published_values,
-            "sigma": b.budget.sigma,
+            "sigma": facts.budget.sigma,
         }
         what, release_id = f"{type(self).__name__}.fit", self._release_id
         return Noise(
@@ -279,7 +278,7 @@ def _rehearsal(plan: Plan, seed: Any) -> Any:
 def _warn_if_unsavable(plan: Plan) -> None:
     """Say before anything is spent that a kernel cannot be written to a file."""
     try:
-        check_writable(plan.blueprint.model.kernel)
+        check_writable(plan.facts.model.kernel)
     except ValueError as error:
         warnings.warn(
             f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4

@@ -18,7 +18,8 @@ from cloakgp.gp.likelihoods import Bernoulli
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import one_column, target_names
-from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release_labels
 from cloakgp.privacy.mechanism.outputs import found_classes
@@ -123,7 +124,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             plan = draw_plan(self._facts(request, classes), self.target, request)
         else:
             checked_plan(plan, Plan).check_same(request)
-        facts, noise = plan.blueprint, self._noise(plan)
+        facts, noise = plan.facts, self._noise(plan)
         publish = partial(
             release_labels, labels=y, classes=classes, budget=facts.budget, groups=facts.groups
         )
@@ -156,9 +157,11 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return -1.0, 1.0
 
     def _first_decoder(self, plan: Plan) -> Decoder:
-        b = plan.blueprint
-        base = b.decoder(plan.sketch.rounded)
-        return Newton(base, Bernoulli(), 0.0, 1.0).step(np.full(len(b.model.X), b.prior_mean[0]))
+        facts = plan.facts
+        base = facts.decoder(plan.sketch.rounded)
+        return Newton(base, Bernoulli(), 0.0, 1.0).step(
+            np.full(len(facts.model.X), facts.prior_mean[0])
+        )
 
     def _labels(self) -> LabelRelease:
         release = self._fitted()
@@ -200,16 +203,14 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             )
         return tuple(sorted(found))
 
-    def public_facts(
-        self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None
-    ) -> Blueprint:
+    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
         request = self._request(check_rows(X), X, at, groups)
         return self._facts(request, self._classes(None))
 
-    def _facts(self, request: Request, classes: tuple[Any, ...]) -> Blueprint:
+    def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
         columns = 1 if len(classes) == 2 else len(classes)
         mean = self._prior_mean(columns, len(classes))
-        facts = self._blueprint(
+        facts = self._gather(
             self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
             request,
             lo=np.zeros(columns),

@@ -16,7 +16,8 @@ from cloakgp.gp.likelihoods import Poisson
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, one_column, target_names
-from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release_counts
 from cloakgp.release.outcomes import LARGEST, CountRelease, check_exposure
@@ -124,7 +125,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             plan = draw_plan(self._facts(request), self.target, request)
         else:
             checked_plan(plan, Plan).check_same(request)
-        facts, noise = plan.blueprint, self._noise(plan)
+        facts, noise = plan.facts, self._noise(plan)
         publish = partial(
             release_counts,
             counts=y,
@@ -157,7 +158,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         assert isinstance(release, CountRelease)
         return release
 
-    def _facts(self, request: Request) -> Blueprint:
+    def _facts(self, request: Request) -> Facts:
         cap, watched = self._cap(), request.exposure
         assert watched is not None
         mean = math.log(0.25 * cap / float(watched.mean()))
@@ -165,7 +166,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
-        facts = self._blueprint(
+        facts = self._gather(
             self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
             request,
             lo=np.zeros(1),

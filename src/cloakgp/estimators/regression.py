@@ -17,7 +17,8 @@ from cloakgp.estimators.steps import release_plan
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of, target_names
-from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release as release_sketch
 
@@ -129,7 +130,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             plan = Plan.draw(self._facts(request, lo, hi), request)
         else:
             checked_plan(plan, Plan).check_same(request)
-        facts = plan.blueprint
+        facts = plan.facts
         if len(facts.lo) != len(lo):
             raise ValueError(
                 f"plan was made for {len(facts.lo)} output column(s), but y has {len(lo)}; give "
@@ -171,9 +172,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ValueError(f"a private search is for one output column, not for {len(lo)}")
         return float(lo[0]), float(hi[0])
 
-    def public_facts(
-        self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None
-    ) -> Blueprint:
+    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
         request = self._request(check_rows(X), X, at, groups)
         return self._facts(request, *self._bounds(outputs=None))
 
@@ -201,7 +200,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ValueError(f"bounds are too close together to compute with: {bounds!r}")
         return lo.copy(), hi.copy()
 
-    def _facts(self, request: Request, lo: Array, hi: Array) -> Blueprint:
+    def _facts(self, request: Request, lo: Array, hi: Array) -> Facts:
         """Gather the public facts; every default comes from X and the bounds alone."""
         width = float(np.max(hi - lo))
         noise = (0.1 * width) ** 2
@@ -216,7 +215,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 )
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
-        return self._blueprint(
+        return self._gather(
             self._model(request.X, default_kernel(request.X, 0.4 * width), noise, width),
             request,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),

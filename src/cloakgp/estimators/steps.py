@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cloakgp.plan.facts import MOST_ITERATIONS, MOST_LATENTS, Facts
 from cloakgp.plan.parts import Part
-from cloakgp.plan.plan import MOST_ITERATIONS, MOST_LATENTS, Blueprint, Plan
+from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import Noise, NoisySketch
 from cloakgp.release.outcomes import LatentRelease
@@ -37,7 +38,7 @@ def checked_steps(iterations: Any) -> int:
 
 
 def draw_plan(
-    facts: Blueprint, target: Literal["auto", "points", "latents"], request: Request | None = None
+    facts: Facts, target: Literal["auto", "points", "latents"], request: Request | None = None
 ) -> Plan:
     """Plan the first step; "auto" takes the target with the better forecast at the points."""
     if target not in TARGETS:
@@ -63,9 +64,9 @@ def release_plan(
 
     The spend of all steps is committed with the first.
     """
-    facts = plan.blueprint
+    facts = plan.facts
     release = Release.of(
-        blueprint=facts,
+        facts=facts,
         sketch=plan.sketch,
         noisy=publish(plan.sketch, noise=noise),
         gap=plan.gap,

@@ -80,10 +80,12 @@ def searching(estimator=None, grid=None, **options):
 
 def released(plan, y, noise=no_noise):
     """A release by a plan of one output column, with chosen noise."""
-    b = plan.blueprint
+    facts = plan.facts
     noise = Noise(rehearsal=noise)
-    noisy = release(plan.sketch, y, (b.lo, b.hi), b.budget, groups=b.groups, noise=noise)
-    return Release(blueprint=b, sketch=plan.sketch, noisy=noisy, gap=0.0, status="")
+    noisy = release(
+        plan.sketch, y, (facts.lo, facts.hi), facts.budget, groups=facts.groups, noise=noise
+    )
+    return Release(facts=facts, sketch=plan.sketch, noisy=noisy, gap=0.0, status="")
 
 
 def noise_of(plan, y, points):
@@ -197,7 +199,7 @@ def test_for_classes_it_is_one_newton_step_from_the_prior_mean(options):
     W = rate * (1.0 - rate)
     K, cross = kernel(X), kernel(POINTS, X)
     if "inducing" in options:  # DTC: K = Q, and the same across
-        Z = plan.blueprint.model.inducing
+        Z = plan.facts.model.inducing
         half = np.linalg.solve(kernel(Z), kernel(Z, X))
         K, cross = kernel(X, Z) @ half, kernel(POINTS, Z) @ half
     std = gaussian_sigma(model.epsilon, model.delta)
@@ -965,7 +967,7 @@ def test_it_predicts_as_the_release_does_and_knows_its_inputs():
     at = pd.DataFrame({"name": "x", "age": POINTS[:, 0]})
     made = searching().fit(frame, pd.Series(SMOOTH, name="height"), at=at)
     np.testing.assert_array_equal(made.predict(frame), made.release_.predict(X))
-    np.testing.assert_array_equal(made.release_.blueprint.points, POINTS)
+    np.testing.assert_array_equal(made.release_.facts.points, POINTS)
     assert made.feature_names_in_.tolist() == ["age"]
     assert made.n_features_in_ == 1
     assert made.n_splits_ == 3
@@ -1020,7 +1022,7 @@ def test_a_grid_may_name_parameters_inside_the_kernel():
     np.testing.assert_allclose(plan.sensitivities, whole.sensitivities, rtol=1e-3)
     made = searching(grid=grid).fit(X, SMOOTH, plan=plan)
     length = made.best_params_["kernel__k2__length_scale"]
-    assert made.release_.blueprint.model.kernel.k2.length_scale == length
+    assert made.release_.facts.model.kernel.k2.length_scale == length
 
 
 def test_settings_that_only_some_candidates_have_are_masked():

@@ -329,9 +329,7 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         regret = 2.0 * 2.0 * (hi - lo) * math.log(max(candidates, 2))
         # E|τz| = τ √(2/π), summed over people, for σ = 1
         people = len(table.rows)
-        noise = (
-            people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.blueprint.budget.sigma
-        )
+        noise = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.facts.budget.sigma
         split = recommend_split(
             total,
             drawn.delta,
