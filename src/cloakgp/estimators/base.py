@@ -19,7 +19,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cloakgp.decode.decoder import Decoder, Uncertainty
+from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.repeats import note_spend, warn_if_repeated
@@ -79,24 +79,6 @@ class PrivateGP(BaseEstimator):
     def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
         """Return what a plan is drawn from, without its design, for a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
-
-    def linear_predictor(self, plan: Plan, points: Array) -> tuple[Array, Array, Array]:
-        """Return offset, G and τ: a release by ``plan`` predicts offset + G y + τ z at ``points``.
-
-        y are the training outputs within ``selection_bounds``, z is standard normal.  For classes y
-        is −1 or 1, and the prediction is the log-odds after one Newton step.
-        """
-        decoder = self._first_decoder(plan)
-        lo, hi = self.selection_bounds()
-        B, people = decoder.weights(points), decoder.T.shape[1]
-        u0 = np.broadcast_to((decoder.prior_mean - decoder.lo) / decoder.width, (people,))
-        # s = T u + noise, u = (y − lo)/(hi − lo)
-        offset = decoder.unit * decoder.prior_mean - B @ (decoder.T @ (u0 + lo / (hi - lo)))
-        noise = plan.facts.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
-        return offset, B @ decoder.T / (hi - lo), noise
-
-    def _first_decoder(self, plan: Plan) -> Decoder:
-        return plan.facts.decoder(plan.sketch.rounded)
 
     def _fitted(self) -> Release:
         check_is_fitted(self, "release_")
@@ -207,7 +189,7 @@ class PrivateGP(BaseEstimator):
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
         spends = [Spend.gaussian(plan.facts.budget.sigma)]
-        inputs = plan.facts.model.X
+        inputs = plan.facts.X
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
             return Noise(commit=lambda: note_spend(inputs, spends))
@@ -278,7 +260,7 @@ def _rehearsal(plan: Plan, seed: Any) -> Any:
 def _warn_if_unsavable(plan: Plan) -> None:
     """Say before anything is spent that a kernel cannot be written to a file."""
     try:
-        check_writable(plan.facts.model.kernel)
+        check_writable(plan.facts.kernel)
     except ValueError as error:
         warnings.warn(
             f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from cloakgp.decode.decoder import Decoder, Newton
 from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
 from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
-from cloakgp.gp.likelihoods import Bernoulli
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import one_column, target_names
 from cloakgp.plan.facts import Facts
+from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release_labels
@@ -156,13 +155,6 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             raise ValueError("a private search is for two classes")
         return -1.0, 1.0
 
-    def _first_decoder(self, plan: Plan) -> Decoder:
-        facts = plan.facts
-        base = facts.decoder(plan.sketch.rounded)
-        return Newton(base, Bernoulli(), 0.0, 1.0).step(
-            np.full(len(facts.model.X), facts.prior_mean[0])
-        )
-
     def _labels(self) -> LabelRelease:
         release = self._fitted()
         assert isinstance(release, LabelRelease)
@@ -208,7 +200,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return self._facts(request, self._classes(None))
 
     def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
-        columns = 1 if len(classes) == 2 else len(classes)
+        columns = Labels(classes).columns
         mean = self._prior_mean(columns, len(classes))
         facts = self._gather(
             self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
@@ -217,8 +209,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             hi=np.ones(columns),
             unit=np.ones(columns),
             prior_mean=mean,
-            likelihood=Bernoulli(),
-            classes=classes,
+            outcome=Labels(classes),
             iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()

@@ -12,15 +12,16 @@ from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
 from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
-from cloakgp.gp.likelihoods import Poisson
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, one_column, target_names
 from cloakgp.plan.facts import Facts
+from cloakgp.plan.outcomes import Counts
+from cloakgp.plan.outcomes.counts import LARGEST
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release_counts
-from cloakgp.release.outcomes import LARGEST, CountRelease, check_exposure
+from cloakgp.release.outcomes import CountRelease, check_exposure
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
 PRIOR_STD = 1.0
@@ -173,7 +174,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             hi=np.array([cap]),
             unit=np.ones(1),
             prior_mean=np.array([mean]),
-            likelihood=Poisson(watched, int(cap)),
+            outcome=Counts(watched, int(cap)),
             iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()

@@ -47,7 +47,7 @@ def draw_plan(
         return Plan.draw(replace(facts, target=target), request)
     plan = Plan.draw(facts, request)
     # The design "bayes" is the best for the points already, as its certificate says.
-    if facts.design == "bayes" or facts.noise_std == 0.0 or len(facts.model.X) > MOST_LATENTS:
+    if facts.design == "bayes" or facts.noise_std == 0.0 or len(facts.X) > MOST_LATENTS:
         return plan
     other = Plan.draw(replace(facts, target="latents"), request)
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)

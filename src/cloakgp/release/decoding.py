@@ -54,7 +54,7 @@ def check_decoding(release: Published) -> None:
             if linear:
                 decoder = decoders_of(release)[column]
             else:
-                decoder = _newton(release, column).step(_start(release, column))
+                decoder = _newton(release, column).step(release.facts.prior_latents(column))
             finite(decoder.mean(point, values_of(release, column)))
             if linear:
                 parts = decoder.uncertainty(point)
@@ -78,19 +78,11 @@ def _linear(release: Published, column: int) -> Decoder:
 
 
 def _newton(release: Published, column: int) -> Newton:
-    facts = release.facts
-    assert facts.likelihood is not None
-    lo, hi = float(facts.lo[column]), float(facts.hi[column])
-    return Newton(_linear(release, column), facts.likelihood, lo, hi - lo)
-
-
-def _start(release: Published, column: int) -> Array:
-    facts = release.facts
-    return np.full(len(facts.model.X), facts.prior_mean[column])
+    return release.facts.newton(_linear(release, column), column)
 
 
 def _settled(release: Published, column: int) -> Decoder:
-    facts, newton, f = release.facts, _newton(release, column), _start(release, column)
+    facts, newton, f = release.facts, _newton(release, column), release.facts.prior_latents(column)
     if facts.decode == "bayes":
         return newton.settle(f, values_of(release, column))
     # The paper's: one step for each iteration, each from where the one before it ended.
@@ -98,5 +90,5 @@ def _settled(release: Published, column: int) -> Decoder:
         last = replace(newton.decoder, T=part.sketch.rounded)
         decoder = replace(newton, decoder=last).step(f)
         if number < len(release.later):
-            f = decoder.mean(facts.model.X, _column(part.noisy.s, column, release.outputs))
+            f = decoder.mean(facts.X, _column(part.noisy.s, column, release.outputs))
     return decoder

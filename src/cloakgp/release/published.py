@@ -71,3 +71,10 @@ class Published:
     def outputs(self) -> int:
         """Number of output columns."""
         return len(self.facts.lo)
+
+    @property
+    def named_targets(self) -> list[str]:
+        """Names of the private columns, invented where there are none."""
+        invented = self.facts.outcome.names(self.outputs)
+        given = self.target_names or ()
+        return [*given] if len(given) == len(invented) else invented
