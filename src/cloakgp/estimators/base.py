@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
-from typing import Any, TypeVar, get_args
+from functools import partial
+from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.repeats import note_spend, warn_if_repeated
+from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.kernels.to_json import check_writable
@@ -67,6 +68,14 @@ class PrivateGP(BaseEstimator):
     dataset: str | None
     random_state: Any
     _gap = TARGET_GAP  # of designs; a search can do with less
+    #: What scikit-learn is told about outputs.
+    _target_tags: ClassVar[dict[str, bool]] = {}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        for name, value in self._target_tags.items():
+            setattr(tags.target_tags, name, value)
+        return tags
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation at X into its latent, DP and observation parts."""
@@ -192,7 +201,7 @@ class PrivateGP(BaseEstimator):
         inputs = plan.facts.X
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
-            return Noise(commit=lambda: note_spend(inputs, spends))
+            return Noise()
         ledger, dataset = account
         facts = plan.facts
         parameters = {
@@ -206,7 +215,8 @@ class PrivateGP(BaseEstimator):
         }
         what, release_id = f"{type(self).__name__}.fit", self._release_id
         return Noise(
-            commit=lambda: ledger.spend(
+            commit=partial(
+                ledger.spend,
                 dataset,
                 spends,
                 what=what,

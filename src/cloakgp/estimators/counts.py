@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +50,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
+
+    _target_tags: ClassVar[dict[str, bool]] = {"positive_only": True}
 
     def __init__(
         self,
@@ -148,11 +150,6 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     ) -> tuple[Array, Array]:
         """Return the interval that holds the rate at X with probability ``coverage``."""
         return self._counts().predict_interval(self._points(X), coverage, exposure=exposure)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
 
     def _counts(self) -> CountRelease:
         release = self._fitted()

@@ -13,6 +13,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -211,7 +212,7 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         rehearsal = self._rehearsal()
         if account is None and rehearsal is None:
             warn_if_repeated(plan.X, list(plan.spends), plan.delta)
-        commit = None if rehearsal is not None else self._commit(plan, account, release_id)
+        commit = None if account is None else self._commit(plan, account, release_id)
         choice = Choice(plan.selection_epsilon, plan.mechanism)
         options: dict[str, Any] = {
             "loss": plan.loss,
@@ -224,6 +225,8 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
             chosen = select_labels(plan.folds, y, classes, choice, **options)
         else:
             chosen = select(plan.folds, y, plan.bounds, choice, **options)
+        if commit is None and rehearsal is None:
+            note_spend(plan.X, list(plan.spends))
         self._report(plan, chosen.index, chosen)
         if plan.refit:
             best = self._with(plan.candidates[chosen.index], plan.release_epsilon)
@@ -398,15 +401,12 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
 
     def _commit(self, plan: SearchPlan, account: Any, release_id: str) -> Callable[[], object]:
         """Return what records the spend, once y has been found to be sound."""
-        spends = list(plan.spends)
-        if account is None:
-            return lambda: note_spend(plan.X, spends)
         ledger, dataset = account
-        what = f"PrivateGridSearch.fit of {type(self.estimator).__name__}"
-        return lambda: ledger.spend(
+        return partial(
+            ledger.spend,
             dataset,
-            spends,
-            what=what,
+            list(plan.spends),
+            what=f"PrivateGridSearch.fit of {type(self.estimator).__name__}",
             parameters={
                 "candidates": int(plan.kept.sum()),
                 "mechanism": plan.mechanism,
