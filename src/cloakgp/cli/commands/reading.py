@@ -28,7 +28,6 @@ from cloakgp.cli.tables.points import read_points
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
 from cloakgp.release.release import Release
-from cloakgp.release.statement import names_of
 from cloakgp.release.verify import NOT_AUTHORSHIP
 
 PREDICT_EXAMPLES = (
@@ -66,7 +65,7 @@ def predict_command(
             f"{printable(release)} is NOT private, and a file of its predictions might be taken "
             "for one that is; give --not-private to write it all the same"
         )
-    points = read_points(at, names_of(loaded)[0], sign)
+    points = read_points(at, loaded.facts.names, sign)
     frame = marked_predictions(loaded, points)
     if out is not None:
         write_file(out, to_csv(frame))
