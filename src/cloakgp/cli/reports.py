@@ -75,7 +75,7 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
         f"right at most {math.ceil(1000.0 * best_guess(facts.budget.sigma)) / 10.0:g} % of the "
-        "time; a coin gives 50 %.",
+        "time; tossing a coin gives 50 %.",
     )
     frame = plan.to_frame()
     names = settings.output if len(settings.output) == len(facts.lo) else range(len(facts.lo))
@@ -164,9 +164,9 @@ def show_verification(console: Console, release: Release, report: VerificationRe
         text = (
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
             f"any one of {release.facts.people} people no more than epsilon = "
-            f"{release.total_epsilon:.6g} and delta = {release.delta:g} allow"
-            f"{'' if release.selection is None else ', the choice of settings included'}. That the "
-            "noise was drawn afresh has to be believed."
+            f"{release.total_epsilon:.6g} and delta = {release.delta:g} "
+            f"allow{'' if release.selection is None else ', the choice of settings included'}. "
+            "That the noise was drawn afresh has to be taken on trust."
         )
     else:
         failed = ", ".join(check.name for check in report.checks if not check.passed)

@@ -186,15 +186,15 @@ class PrivateGP(BaseEstimator):
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 
     def _noise(self, plan: Plan) -> Noise:
-        """Check all that is left to check, and return how the core is to draw the noise."""
+        """Make the last checks, and return how the core is to draw the noise."""
         # Each is read once: a parameter that changes now changes nothing.
         account, seed = open_account(self.ledger, self.dataset), self.random_state
         _warn_if_unsavable(plan)
         if seed is not None or math.isinf(plan.epsilon):
             if account is not None:
                 raise ValueError(
-                    "a release that is not private (random_state, or epsilon=inf) cannot be put on "
-                    "the account of a ledger; leave ledger and dataset out for a trial"
+                    "a release that is not private (random_state, or epsilon=inf) cannot be "
+                    "recorded in a ledger; leave ledger and dataset out for a trial"
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
         spends = [Spend.gaussian(plan.facts.budget.sigma)]
@@ -232,7 +232,7 @@ def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
     """Return a plan that was given to a fit, if it is one."""
     if not isinstance(plan, kind):
         raise ValueError(
-            f"plan must be what plan(...) has returned, a {kind.__name__}, got a "
+            f"plan must be what plan(...) returned, a {kind.__name__}, got a "
             f"{type(plan).__name__}; leave it out or plan again"
         )
     return plan

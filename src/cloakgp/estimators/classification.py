@@ -164,9 +164,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """Return the public classes, in order; from y only if they were declared public."""
         if self.classes is None:
             raise ValueError(
-                "classes is missing: name every label that is possible, for instance "
-                'classes=["no", "yes"]. They must not be taken from the data, since a rare label '
-                'would give a person away; classes="public" states that the labels in y are public.'
+                'classes is missing: name every possible label, for instance classes=["no", "yes"]. '
+                "They must not be taken from the data, where a rare label could give a person "
+                'away; classes="public" states that the labels in y are public.'
             )
         if isinstance(self.classes, str):
             if self.classes != "public":
@@ -181,8 +181,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             found = found_classes(y)
             if len(found) < 2:
                 raise ValueError(
-                    "y has one class only, so there is nothing to tell apart; name all classes "
-                    "that are possible in classes"
+                    "y has only one class, so there is nothing to tell apart; name every possible "
+                    "class in classes"
                 )
         else:
             given = self.classes if isinstance(self.classes, Iterable) else ()
@@ -190,8 +190,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         kinds = {_kind(label) for label in found}
         if len(kinds) != 1 or None in kinds or len(set(found)) < max(len(found), 2):
             raise ValueError(
-                "classes must name two or more different labels of one kind (texts, numbers or "
-                f"true and false), got {self.classes!r}"
+                "classes must name two or more different labels of one kind (strings, numbers or "
+                f"booleans), got {self.classes!r}"
             )
         return tuple(sorted(found))
 

@@ -39,8 +39,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         Prior covariance of the log rate f.  Used as it is.
     cap : number
         The largest count that is told apart, a public fact.  Required: a cap taken from the data
-        would leak.  Counts above it count as the cap, which the model allows for; a cap that many
-        exceed loses what they would tell, and one that nobody comes near costs noise.
+        would leak.  Counts above the cap are clipped to it, which the model allows for.  A cap that
+        many exceed loses information, and one that nobody comes near costs noise.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     prior_mean : float, default the logarithm of a quarter of the cap for the mean exposure
@@ -179,9 +179,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     def _cap(self) -> float:
         if self.cap is None:
             raise ValueError(
-                "cap is missing: give the largest count that is to be told apart, for instance "
-                "cap=20. It must not be taken from the data; say what is possible. Counts above it "
-                "count as the cap."
+                "cap is missing: give the largest count to tell apart, for instance cap=20. It "
+                "must not be taken from the data; say what is possible. Counts above the cap are "
+                "clipped to it."
             )
         cap = as_float("cap", self.cap)
         if not (1.0 <= cap <= LARGEST and cap == int(cap)):

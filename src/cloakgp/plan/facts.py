@@ -1,7 +1,7 @@
 """The public facts of a release, from which its design, its noise and its decoder follow.
 
-Whoever wants something of the model asks the facts for it: which sketch, how wide an output is,
-how a column is decoded.  Nothing here sees y or spends anything.
+The other rooms ask the facts which sketch there is, how wide an output is and how a column is
+decoded.  Nothing here sees y or spends anything.
 """
 
 from __future__ import annotations

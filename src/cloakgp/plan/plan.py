@@ -132,7 +132,8 @@ class Plan:
         if not good(high):
             raise ValueError(
                 f"even epsilon={high:g} leaves noise above max_std={max_std:g} at some point; "
-                "allow more noise, use a smoother kernel or fewer inducing inputs, or more people"
+                "allow more noise, use a smoother kernel or fewer inducing inputs, or find more "
+                "people"
             )
         if good(low):
             return low
@@ -179,8 +180,8 @@ class Plan:
             )
         if facts.groups is not None:
             lines.append(
-                "The certificate is of the sketch before it was scaled to fit people with several "
-                "rows."
+                "The certificate is that of the sketch before it was scaled for people with "
+                "several rows."
             )
         if facts.jitter:
             lines.append(
@@ -189,8 +190,9 @@ class Plan:
             )
         if self.sketch.matrix.shape[0] == 0:
             lines.append(
-                "The predictions do not depend on anybody's output: nothing would be published. "
-                "The kernel's lengthscale is probably far too small, or the points far away."
+                "The predictions do not depend on anybody's output, so nothing would be published. "
+                "The kernel's lengthscale is probably far too small, or the points are far from "
+                "the people."
             )
         return "\n".join(lines)
 

@@ -1,8 +1,8 @@
 """Whether published values look as if the noise that a release claims had been added to them.
 
-A file shows s = T u + σ z, T and σ, but neither u nor z, so that this is evidence and no proof.
-Three tests look for values that are far too quiet.  Each holds for every u in [0, 1]^N, whatever
-the model thinks of u, so that an honest release is suspected with a chance below 1e-6 in all:
+A file shows s = T u + σ z, T and σ, but neither u nor z, so this is evidence, not proof.  Three
+tests look for values that are far too quiet.  Each holds for every u in [0, 1]^N, whatever the
+model thinks of u, so that an honest release is suspected with a chance below 1e-6 in all:
 
 - **last digits**: honest noise makes the last bits of the published integers uniform.  Labels
   without noise are multiples of a large power of two, and so is whatever was published as it is;

@@ -1,7 +1,7 @@
 """The published facts of a release: what its file, its checks and its statement are made from.
 
-Plain values and what follows from them at once.  Predicting, saving and drawing are the matter of
-``Release``, which adds them to these facts.
+Plain values and what follows from them at once.  ``Release`` adds predicting, saving and drawing to
+these facts.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 _WARNING = (
-    "It was made with repeatable noise or with none, for a trial. Whoever has it may work out "
+    "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
     "single people's values. Do not publish it."
 )
 
@@ -88,7 +88,7 @@ def _published(release: Published) -> str:
         f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from the private "
         f"{_listed(outputs)} of {people} {'person' if people == 1 else 'people'}. Every curve, map "
         "and prediction is computed from these numbers and from public facts alone, so it can be "
-        "asked for as often as wanted at no further cost to anybody's privacy."
+        "repeated any number of times at no further cost to anybody's privacy."
     )
 
 
@@ -143,12 +143,12 @@ def _meaning(release: Published) -> str:
         "- Whatever somebody concludes from the release, the chance of that conclusion is at most "
         f"{factor} times (e to the power epsilon) what it would have been with another value for "
         f"one person, plus delta ({_one_in(delta)}).\n"
-        "- In odds: somebody who weighs two possible values of one person finds the odds between "
-        f"them changed by a factor of at most {factor}, except with a chance of at most "
+        "- In odds: for an attacker who weighs two possible values of one person, the odds between "
+        f"them change by a factor of at most {factor}, except with a chance of at most "
         f"{beyond} over the draw of the noise.\n"
-        "- Somebody who has narrowed one person down to two equally likely values, and knows "
-        f"everybody else's, guesses right at most {guess:g} % of the time. A coin gives 50 %. "
-        "No attacker can do better, whatever the method and the computing power."
+        "- An attacker who has narrowed one person down to two equally likely values, and knows "
+        f"everybody else's, guesses right at most {guess:g} % of the time; tossing a coin gives "
+        "50 %. No attacker can do better, whatever the method and the computing power."
     )
 
 
@@ -176,15 +176,15 @@ def _noise(release: Published) -> str:
     if math.isinf(noisy.epsilon):
         drawn = "No noise was added."
     elif not release.private:
-        drawn = "The noise came from a repeatable source, so that it can be taken off again."
+        drawn = "The noise came from a repeatable source, so it can be removed again."
     else:
         unit = "1" if noisy.sensitivity == 1.0 else f"{noisy.sensitivity:.4g}"
         steps = f" of each of the {noisy.parts} steps" if noisy.parts > 1 else ""
         drawn = (
-            f"To each number was added discrete Gaussian noise with standard deviation "
+            "Each number has discrete Gaussian noise added, with standard deviation "
             f"{noisy.noise_std:.4g}, drawn once by the OpenDP library in exact integer arithmetic. "
-            f"One person can move all the numbers{steps} together by at most {unit} "
-            f"(calibration: {escape(noisy.calibration)})."
+            f"One person can move all the numbers{steps} together by at most {unit} (calibration: "
+            f"{escape(noisy.calibration)})."
         )
     return (
         "## How it was made\n\n"
@@ -199,8 +199,8 @@ def _checking(release: Published) -> str:
         "## How to check it\n\n"
         "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "
         "one person can move the numbers and how much noise that takes. It cannot see whether "
-        "the noise was really drawn afresh and thrown away, nor who made the file: the inputs, "
-        "the bounds and that this is private are the publisher's word.\n\n"
+        "the noise was really drawn afresh and thrown away, nor who made the file: for the inputs, "
+        "the bounds and that this is private you have only the publisher's word.\n\n"
         f"Release {escape(release.release_id)}, made {escape(release.created)} with cloakgp "
         f"{escape(release.version)}."
     )

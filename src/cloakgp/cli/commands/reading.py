@@ -46,7 +46,7 @@ def predict_command(
     as_json: AsJson = False,
     force: Force = False,
     not_private: Annotated[
-        bool, flag("--not-private", "Write a file although the release is not private")
+        bool, flag("--not-private", "Write a file even if the release is not private")
     ] = False,
 ) -> None:
     """Predict from a release, as often as you like: spends nothing.
@@ -63,7 +63,7 @@ def predict_command(
     if out is not None and not (loaded.private or not_private):
         raise CommandError(
             f"{printable(release)} is NOT private, and a file of its predictions might be taken "
-            "for one that is; give --not-private to write it all the same"
+            "for private; give --not-private to write it anyway"
         )
     points = read_points(at, loaded.facts.names, sign)
     frame = marked_predictions(loaded, points)

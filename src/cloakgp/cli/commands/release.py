@@ -102,7 +102,7 @@ def select_command(
 def _check_consent(yes: bool) -> None:
     if not (yes or sys.stdin.isatty()):
         raise CommandError(
-            "a release spends privacy budget for good, so it asks first, and there is no terminal "
+            "a release spends privacy budget for good, so it asks first, but there is no terminal "
             "to ask on; look at `cloakgp plan`, then give --yes to agree in advance."
         )
 

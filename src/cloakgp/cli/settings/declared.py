@@ -139,7 +139,7 @@ class Declared:
         repeated=True,
     )
     classes: tuple[str, ...] = setting(
-        readers.LABELS, "Every label that is possible", default=(), panel=GUARANTEE
+        readers.LABELS, "Every possible label", default=(), panel=GUARANTEE
     )
     cap: float | None = setting(
         readers.LIMIT, "Counts above the cap are clipped to it", panel=GUARANTEE

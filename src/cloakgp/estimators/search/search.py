@@ -135,7 +135,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         account = open_account(self.ledger, self.dataset)
         seed = self.random_state
         if account is not None and seed is not None:
-            raise ValueError("a trial with random_state cannot be put on the account of a ledger")
+            raise ValueError("a trial with random_state cannot be recorded in a ledger")
         if plan is None:
             plan = self.plan(X, at, groups)
         else:

@@ -122,6 +122,6 @@ def within_bounds(names: Sequence[str], lo: Array, hi: Array) -> str:
         for name, low, high in zip(names, lo, hi, strict=True)
     )
     return (
-        f"Values count within public bounds that were set beforehand ({ranges}); what lies outside "
-        "counts as the nearest bound."
+        f"Values count within public bounds that were set beforehand ({ranges}); values outside "
+        "are clipped to the nearest bound."
     )

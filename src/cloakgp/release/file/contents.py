@@ -1,8 +1,8 @@
 """What the fields of a release say of each other and of its arrays: dtypes, shapes, ranges.
 
 ``check_contents`` runs right after a file was read, before anything is computed with what it says.
-Whoever gets past it may rely on kinds, ranges and sizes.  Single fields are the matter of
-``schema``, kernels that of ``gp.kernels``, and whether the guarantee holds that of ``verify``.
+After it, kinds, ranges and sizes can be relied on.  ``schema`` checks single fields, ``gp.kernels``
+kernels, and ``verify`` whether the guarantee holds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A release as the contents of a file: what is written, and reading it back without trust.
 
-Everything that a file says is checked by ``schema`` and ``contents`` before it is used; whether it
-keeps its promise is the matter of ``verify``.
+Everything that a file says is checked by ``schema`` and ``contents`` before it is used; ``verify``
+checks whether it keeps its promise.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Bounds(Section, frozen=True):
 
 
 class Prior(Section, frozen=True):
-    """The model before anything is known; the kernel is the matter of ``gp.kernels``."""
+    """The model before anything is known; ``gp.kernels`` checks the kernel."""
 
     kernel: Any
     mean: Numbers
