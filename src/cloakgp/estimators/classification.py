@@ -164,9 +164,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """Return the public classes, in order; from y only if they were declared public."""
         if self.classes is None:
             raise ValueError(
-                'classes is missing: name every possible label, for instance classes=["no", "yes"]. '
-                "They must not be taken from the data, where a rare label could give a person "
-                'away; classes="public" states that the labels in y are public.'
+                "classes is missing: name every possible label, for instance "
+                'classes=["no", "yes"]. They must not be taken from the data, where a rare label '
+                'could give a person away; classes="public" states that the labels in y are public.'
             )
         if isinstance(self.classes, str):
             if self.classes != "public":
