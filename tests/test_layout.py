@@ -222,3 +222,53 @@ def test_another_writer_is_caught(tmp_path):
     path = tmp_path / "new.py"
     path.write_text('open(p, "w")\np.write_text(s)\nos.replace(a, b)\nopen(p, "rb")\n')
     assert writes(path) == {"open", "write_text", "os.replace"}
+
+
+TESTS = Path(__file__).parent
+#: Modules without a test module of their own, and why.
+WITHOUT_TESTS = {
+    "_version.py": "one string",
+    "kernels.py": "a public name for gp/kernels, where the tests are",
+    "gp/kernels/to_json.py": "test_json.py: what is written is read again",
+    "gp/kernels/from_json.py": "test_json.py: what is written is read again",
+    "gp/kernels/parameters.py": "test_json.py: writing and reading refuse by the same table",
+    "privacy/ledger/store.py": "a protocol; test_sqlite.py and the store of test_book.py follow it",
+    "plan/outcomes/outcome.py": "test_outcomes.py: every kind keeps the same interface",
+    "plan/outcomes/numbers.py": "test_outcomes.py: every kind keeps the same interface",
+    "plan/outcomes/labels.py": "test_outcomes.py: every kind keeps the same interface",
+    "plan/outcomes/counts.py": "test_outcomes.py: every kind keeps the same interface",
+    "plan/search.py": "estimators/search/test_planning.py: a search makes its plan",
+    "plan/search_forecast.py": "estimators/search/test_planning.py: a search makes its plan",
+    "plot/outcomes.py": "test_draw.py: all pictures keep the same rules",
+    "release/published.py": "test_release.py: a release is these facts and what they can do",
+    "release/verify.py": "test_release.py: every lie of a file is reported",
+    "release/file/manifest.py": "test_release.py: what is saved is loaded to the last bit",
+    "release/file/refusal.py": "one error, which every test of a refusal meets",
+    "release/file/schema.py": "test_contents.py: what no release can hold is refused",
+    "estimators/search/delegates.py": "test_search.py: a search predicts as its release does",
+    "cli/reports.py": "commands/: what each command prints",
+}
+
+
+def untested(root=ROOT, tests=TESTS):
+    """Return the modules that have no test module in the same place."""
+    modules = [path.relative_to(root) for path in files(".", root) if path.name != "__init__.py"]
+    return {
+        module.as_posix()
+        for module in modules
+        if not (tests / module.parent / f"test_{module.stem.strip('_')}.py").is_file()
+    }
+
+
+def test_every_module_has_a_test_module_or_a_reason():
+    assert untested() == set(WITHOUT_TESTS)
+
+
+def test_a_module_without_tests_is_noticed(tmp_path):
+    for name in ("a/b/one.py", "a/b/two.py", "a/__init__.py", "__main__.py"):
+        (tmp_path / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "src" / name).touch()
+    for name in ("a/b/test_one.py", "a/test_two.py", "test_main.py"):
+        (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests" / name).touch()
+    assert untested(tmp_path / "src", tmp_path / "tests") == {"a/b/two.py"}

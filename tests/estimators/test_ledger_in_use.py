@@ -103,8 +103,8 @@ def test_a_fit_records_one_spend_with_the_noise_of_its_guarantee(case, book, acc
     assert facts["what"] == f"{type(model).__name__}.fit"
     noisy, release = model.release_.noisy, model.release_
     assert noisy.sigma == pytest.approx(sigma * math.sqrt(noisy.parts), rel=1e-12)
-    assert facts["parameters"]["people"] == release.blueprint.people
-    assert facts["parameters"]["task"] == release.blueprint.task
+    assert facts["parameters"]["people"] == release.facts.people
+    assert facts["parameters"]["task"] == release.facts.task
     assert release.private
     if model.calibration == "analytic" and model.delta == CAP[1]:
         assert book.spent("people") == pytest.approx(0.7, rel=1e-6)
@@ -213,12 +213,12 @@ def test_what_fits_exactly_is_released_and_then_nothing_more(book, account):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_trial_cannot_be_put_on_an_account(name, book, account):
+def test_a_trial_cannot_be_recorded_in_a_ledger(name, book, account):
     build, outputs = ESTIMATORS[name]
     before = book.verify()
     trials = [{"random_state": 0}] + ([{"epsilon": math.inf}] if name != "search" else [])
     for trial in trials:
-        with pytest.raises(ValueError, match="account of a ledger"):
+        with pytest.raises(ValueError, match="recorded in a ledger"):
             build(**account, **trial).fit(X, outputs)
     assert book.verify() == before
 

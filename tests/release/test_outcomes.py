@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, Release
 from cloakgp.errors import ReleaseFileError
+from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.parts import Part
 from cloakgp.privacy import Sketch
 from cloakgp.release.file.archive import write_archive
@@ -85,7 +86,7 @@ def test_a_loaded_release_says_the_same_to_the_last_bit(name, fitted, tmp_path):
         np.testing.assert_array_equal(ours.sketch.matrix, theirs.sketch.matrix)
         np.testing.assert_array_equal(ours.noisy.values, theirs.noisy.values)
         assert replace(ours.noisy, values=None) == replace(theirs.noisy, values=None)
-    ours, theirs = loaded.blueprint, release.blueprint
+    ours, theirs = loaded.facts, release.facts
     assert ours.classes == theirs.classes
     if theirs.classes is not None:
         assert [type(c) for c in ours.classes] == [type(c) for c in theirs.classes]
@@ -148,7 +149,11 @@ def longer_column(release, part=0):
 
 
 def with_facts(release, **facts):
-    return replace(release, blueprint=replace(release.blueprint, **facts))
+    return replace(release, facts=replace(release.facts, **facts))
+
+
+def labelled(release, *labels):
+    return with_facts(release, outcome=Labels(labels))
 
 
 TAMPERED = {
@@ -197,10 +202,25 @@ TAMPERED = {
         "grid",
         "bits",
     ),
-    "a class less": ("three", lambda r: with_facts(r, classes=("low", "mid")), "contents", "class"),
-    "a class more": ("two", lambda r: with_facts(r, classes=(0, 1, 2)), "contents", "class"),
-    "no classes": ("two", lambda r: with_facts(r, classes=None), "contents", "class"),
-    "classes of counts": ("counts", lambda r: with_facts(r, classes=(0, 1)), "contents", "class"),
+    "a class less": (
+        "three",
+        lambda r: with_facts(r, outcome=Labels(("low", "mid"))),
+        "contents",
+        "class",
+    ),
+    "a class more": (
+        "two",
+        lambda r: with_facts(r, outcome=Labels((0, 1, 2))),
+        "contents",
+        "class",
+    ),
+    "no classes": ("two", labelled, "contents", "class"),
+    "classes of counts": (
+        "counts",
+        lambda r: labelled(r, 0, 1),
+        "contents",
+        "indicators",
+    ),
     "indicators beyond one": (
         "two",
         lambda r: with_facts(r, hi=np.array([2.0])),

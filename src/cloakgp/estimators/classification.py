@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from cloakgp.decode.decoder import Decoder, Newton
-from cloakgp.estimators.base import Array, PrivateGP, default_kernel
-from cloakgp.estimators.steps import checked_steps, draw_plan, release_steps
-from cloakgp.gp.likelihoods import Bernoulli
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.checks import one_column, owner_codes, target_names
-from cloakgp.inputs.frames import column_names
-from cloakgp.plan.plan import Blueprint, Plan
-from cloakgp.privacy import NoisySketch, release_labels
+from cloakgp.inputs.checks import one_column, target_names
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.outcomes import Labels
+from cloakgp.plan.plan import Plan
+from cloakgp.plan.request import Request
+from cloakgp.privacy import release_labels
 from cloakgp.privacy.mechanism.outputs import found_classes
 from cloakgp.release.outcomes import LabelRelease
 
@@ -41,7 +41,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     kernel : scikit-learn kernel, default a constant times RBF
         Prior covariance of the log-odds.  Used as it is: hyperparameters are not fitted to y.
     classes : sequence of labels, or "public"
-        Every label that is possible, a public fact.  Required: the set of labels that occur would
+        Every possible label, a public fact.  Required: the set of labels that occur would
         leak.  ``"public"`` declares that the labels found in y are public.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
@@ -100,34 +100,34 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        rows = check_rows(X)
-        classes = self._classes(None)
-        owners = owner_codes(groups, len(rows), X)
-        return draw_plan(self._facts(rows, classes, at, owners, column_names(X)), self.target)
+        request = self._request(check_rows(X), X, at, groups)
+        return draw_plan(self._facts(request, self._classes(None)), self.target, request)
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        plan: Plan | None = None,
     ) -> Self:
-        """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once."""
+        """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once.
+
+        A ``plan`` made for the same X, at, groups and settings is released as it is.
+        """
         rows = self._rows(X, y, at=at, groups=groups)
         one_column(y, len(rows))
         classes = self._classes(y)
-        owners = owner_codes(groups, len(rows), X)
-        facts = self._facts(rows, classes, at, owners, column_names(X))
-        plan = draw_plan(facts, self.target)
-        noise = self._noise(plan)
-
-        def publish(step: Plan, first: bool) -> NoisySketch:
-            return release_labels(
-                step.sketch,
-                y,
-                classes,
-                facts.budget,
-                groups=facts.groups,
-                noise=noise if first else replace(noise, commit=None),
-            )
-
-        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
+        request = self._request(rows, X, at, groups)
+        if plan is None:
+            plan = draw_plan(self._facts(request, classes), self.target, request)
+        else:
+            checked_plan(plan, Plan).check_same(request)
+        facts, noise = plan.facts, self._noise(plan)
+        publish = partial(
+            release_labels, labels=y, classes=classes, budget=facts.budget, groups=facts.groups
+        )
+        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         self.classes_ = np.array(classes)
         return self
 
@@ -155,11 +155,6 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             raise ValueError("a private search is for two classes")
         return -1.0, 1.0
 
-    def _first_decoder(self, plan: Plan) -> Decoder:
-        b = plan.blueprint
-        base = b.decoder(plan.sketch.rounded)
-        return Newton(base, Bernoulli(), 0.0, 1.0).step(np.full(len(b.model.X), b.prior_mean[0]))
-
     def _labels(self) -> LabelRelease:
         release = self._fitted()
         assert isinstance(release, LabelRelease)
@@ -169,9 +164,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """Return the public classes, in order; from y only if they were declared public."""
         if self.classes is None:
             raise ValueError(
-                "classes is missing: name every label that is possible, for instance "
-                'classes=["no", "yes"]. They must not be taken from the data, since a rare label '
-                'would give a person away; classes="public" states that the labels in y are public.'
+                "classes is missing: name every possible label, for instance "
+                'classes=["no", "yes"]. They must not be taken from the data, where a rare label '
+                'could give a person away; classes="public" states that the labels in y are public.'
             )
         if isinstance(self.classes, str):
             if self.classes != "public":
@@ -186,8 +181,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             found = found_classes(y)
             if len(found) < 2:
                 raise ValueError(
-                    "y has one class only, so there is nothing to tell apart; name all classes "
-                    "that are possible in classes"
+                    "y has only one class, so there is nothing to tell apart; name every possible "
+                    "class in classes"
                 )
         else:
             given = self.classes if isinstance(self.classes, Iterable) else ()
@@ -195,36 +190,26 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         kinds = {_kind(label) for label in found}
         if len(kinds) != 1 or None in kinds or len(set(found)) < max(len(found), 2):
             raise ValueError(
-                "classes must name two or more different labels of one kind (texts, numbers or "
-                f"true and false), got {self.classes!r}"
+                "classes must name two or more different labels of one kind (strings, numbers or "
+                f"booleans), got {self.classes!r}"
             )
         return tuple(sorted(found))
 
-    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
-        return self._facts(X, self._classes(None), X[:1], None, None).draw_outputs(count, rng)
+    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
+        request = self._request(check_rows(X), X, at, groups)
+        return self._facts(request, self._classes(None))
 
-    def _facts(
-        self,
-        X: Array,
-        classes: tuple[Any, ...],
-        at: ArrayLike | None,
-        owners: NDArray[np.int64] | None,
-        names: tuple[str, ...] | None,
-    ) -> Blueprint:
-        columns = 1 if len(classes) == 2 else len(classes)
+    def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
+        columns = Labels(classes).columns
         mean = self._prior_mean(columns, len(classes))
-        model = self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0)
-        facts = self._blueprint(
-            model,
-            at,
-            owners,
-            names,
+        facts = self._gather(
+            self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
+            request,
             lo=np.zeros(columns),
             hi=np.ones(columns),
             unit=np.ones(columns),
             prior_mean=mean,
-            likelihood=Bernoulli(),
-            classes=classes,
+            outcome=Labels(classes),
             iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import Array, PrivateGP, default_kernel
-from cloakgp.estimators.steps import checked_steps, draw_plan, release_steps
-from cloakgp.gp.likelihoods import Poisson
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.checks import as_float, one_column, owner_codes, target_names
-from cloakgp.inputs.frames import column_names
-from cloakgp.plan.plan import Blueprint, Plan
-from cloakgp.privacy import NoisySketch, release_counts
-from cloakgp.release.outcomes import LARGEST, CountRelease, check_exposure
+from cloakgp.inputs.checks import as_float, one_column, target_names
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.outcomes import Counts
+from cloakgp.plan.outcomes.counts import LARGEST
+from cloakgp.plan.plan import Plan
+from cloakgp.plan.request import Request
+from cloakgp.privacy import release_counts
+from cloakgp.release.outcomes import CountRelease, check_exposure
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
 PRIOR_STD = 1.0
@@ -37,8 +39,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         Prior covariance of the log rate f.  Used as it is.
     cap : number
         The largest count that is told apart, a public fact.  Required: a cap taken from the data
-        would leak.  Counts above it count as the cap, which the model allows for; a cap that many
-        exceed loses what they would tell, and one that nobody comes near costs noise.
+        would leak.  Counts above the cap are clipped to it, which the model allows for.  A cap that
+        many exceed loses information, and one that nobody comes near costs noise.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     prior_mean : float, default the logarithm of a quarter of the cap for the mean exposure
@@ -48,6 +50,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
+
+    _target_tags: ClassVar[dict[str, bool]] = {"positive_only": True}
 
     def __init__(
         self,
@@ -98,9 +102,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         ``exposure`` is public: how long or how large each row was watched, by default 1.
         """
         rows = check_rows(X)
-        owners = owner_codes(groups, len(rows), X)
-        facts = self._facts(rows, exposure, at, owners, column_names(X))
-        return draw_plan(facts, self.target)
+        watched = check_exposure(1.0 if exposure is None else exposure, len(rows))
+        request = self._request(rows, X, at, groups, watched)
+        return draw_plan(self._facts(request), self.target, request)
 
     def fit(
         self,
@@ -109,26 +113,29 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         at: ArrayLike | None = None,
         groups: Any = None,
         exposure: ArrayLike | None = None,
+        plan: Plan | None = None,
     ) -> Self:
-        """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once."""
+        """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once.
+
+        A ``plan`` made for the same X, at, groups, exposure and settings is released as it is.
+        """
         rows = self._rows(X, y, at=at, groups=groups, exposure=exposure)
         one_column(y, len(rows))
-        owners = owner_codes(groups, len(rows), X)
-        facts = self._facts(rows, exposure, at, owners, column_names(X))
-        plan = draw_plan(facts, self.target)
-        noise = self._noise(plan)
-
-        def publish(step: Plan, first: bool) -> NoisySketch:
-            return release_counts(
-                step.sketch,
-                y,
-                float(facts.hi[0]),
-                facts.budget,
-                groups=facts.groups,
-                noise=noise if first else replace(noise, commit=None),
-            )
-
-        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
+        watched = check_exposure(1.0 if exposure is None else exposure, len(rows))
+        request = self._request(rows, X, at, groups, watched)
+        if plan is None:
+            plan = draw_plan(self._facts(request), self.target, request)
+        else:
+            checked_plan(plan, Plan).check_same(request)
+        facts, noise = plan.facts, self._noise(plan)
+        publish = partial(
+            release_counts,
+            counts=y,
+            cap=float(facts.hi[0]),
+            budget=facts.budget,
+            groups=facts.groups,
+        )
+        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         return self
 
     def predict(
@@ -143,41 +150,27 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         """Return the interval that holds the rate at X with probability ``coverage``."""
         return self._counts().predict_interval(self._points(X), coverage, exposure=exposure)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
     def _counts(self) -> CountRelease:
         release = self._fitted()
         assert isinstance(release, CountRelease)
         return release
 
-    def _facts(
-        self,
-        X: Array,
-        exposure: ArrayLike | None,
-        at: ArrayLike | None,
-        owners: NDArray[np.int64] | None,
-        names: tuple[str, ...] | None,
-    ) -> Blueprint:
-        cap = self._cap()
-        watched = check_exposure(1.0 if exposure is None else exposure, len(X))
+    def _facts(self, request: Request) -> Facts:
+        cap, watched = self._cap(), request.exposure
+        assert watched is not None
         mean = math.log(0.25 * cap / float(watched.mean()))
         if self.prior_mean is not None:
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
-        facts = self._blueprint(
-            self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0),
-            at,
-            owners,
-            names,
+        facts = self._gather(
+            self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
+            request,
             lo=np.zeros(1),
             hi=np.array([cap]),
             unit=np.ones(1),
             prior_mean=np.array([mean]),
-            likelihood=Poisson(watched, int(cap)),
+            outcome=Counts(watched, int(cap)),
             iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
@@ -185,9 +178,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     def _cap(self) -> float:
         if self.cap is None:
             raise ValueError(
-                "cap is missing: give the largest count that is to be told apart, for instance "
-                "cap=20. It must not be taken from the data; say what is possible. Counts above it "
-                "count as the cap."
+                "cap is missing: give the largest count to tell apart, for instance cap=20. It "
+                "must not be taken from the data; say what is possible. Counts above the cap are "
+                "clipped to it."
             )
         cap = as_float("cap", self.cap)
         if not (1.0 <= cap <= LARGEST and cap == int(cap)):

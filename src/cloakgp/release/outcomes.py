@@ -15,6 +15,8 @@ from scipy.special import logit, ndtri
 
 from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.gp.likelihoods import expected_logistic
+from cloakgp.plan.outcomes import Counts, Labels
+from cloakgp.plan.outcomes.counts import LARGEST
 from cloakgp.release.decoding import decoders_of, values_of
 from cloakgp.release.release import Release
 
@@ -22,8 +24,6 @@ Array = NDArray[np.float64]
 
 #: Exponents beyond this overflow.
 LARGEST_EXPONENT = 700.0
-#: Caps and exposures beyond this, or below one over it, cannot be computed with.
-LARGEST = 1e9
 #: Probabilities below this have the log-odds of this.
 SMALLEST_CHANCE = 1e-300
 #: Standard deviation of the logistic distribution: a label is 1 where f plus such noise is above 0.
@@ -36,7 +36,7 @@ class LatentRelease(Release):
     def latent_at_people(self, column: int) -> Array:
         """Return the decoded f at the training inputs, where the next iteration starts."""
         decoder = decoders_of(self)[column]
-        return decoder.mean(self.blueprint.model.X, values_of(self, column))
+        return decoder.mean(self.facts.X, values_of(self, column))
 
     def _moments(self, points: Array) -> tuple[Array, Array]:
         """Return mean and variance of f, (P, D)."""
@@ -45,13 +45,13 @@ class LatentRelease(Release):
             return mean, finite(std**2)
 
 
-class LabelRelease(LatentRelease, task="classification"):
+class LabelRelease(LatentRelease, of=Labels):
     """A published sketch of class labels: gives probabilities anywhere."""
 
     @property
     def classes(self) -> NDArray[Any]:
         """The public classes."""
-        return np.array(self.blueprint.classes)
+        return np.array(self.facts.classes)
 
     def predict(self, X: ArrayLike, *_: Any) -> NDArray[Any]:
         """Return the most probable class at X, (P,)."""
@@ -60,8 +60,8 @@ class LabelRelease(LatentRelease, task="classification"):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class at X, (P, K).
 
-        Integrated over the uncertainty of f, the DP noise included: far from people, or with much
-        noise, probabilities go to those of the prior.
+        Integrated over the uncertainty of f, DP noise included: far from people, or with a lot of
+        noise, they approach the probabilities of the prior.
         """
         points = self.check_points(X)
         inside = expected_logistic(*self._moments(points))
@@ -100,28 +100,26 @@ class LabelRelease(LatentRelease, task="classification"):
         return np.stack([expected_logistic(mean + side * reach, zero) for side in (-1, 1)])
 
     def columns_at(self, points: Array) -> dict[str, Any]:
-        target = self.target_names[0] if self.target_names else "label"
-        proba = self.predict_proba(points)
-        columns: list[tuple[str, Any]] = [(target, self.classes[np.argmax(proba, axis=1)])]
-        columns += [(f"{target}_p_{c}", p) for c, p in zip(self.classes, proba.T, strict=True)]
-        parts = self.uncertainty(points)
-        dp = parts.dp.reshape(len(points), -1)
-        names = ["log_odds"] if dp.shape[1] == 1 else [f"log_odds_{c}" for c in self.classes]
-        mean = self._moments(points)[0]
-        total = np.hypot(parts.latent, parts.dp).reshape(dp.shape)
-        for c, name in enumerate(names):
-            columns.append((f"{target}_{name}", mean[:, c]))
-            columns.append((f"{target}_{name}_std", total[:, c]))
-            columns.append((f"{target}_{name}_noise_std", dp[:, c]))
-        if len(dict(columns)) < len(columns):
+        names = Labels.table_names(self.named_targets, self.classes.tolist())
+        if len(set(names)) < len(names):
             raise ValueError(
                 "two columns of the table would have one name, since a class is called like "
                 "another with '_std' added; rename the classes"
             )
-        return dict(columns)
+        proba, parts, mean = (
+            self.predict_proba(points),
+            self.uncertainty(points),
+            self._moments(points)[0],
+        )
+        values: list[Any] = [self.classes[np.argmax(proba, axis=1)], *proba.T]
+        dp = parts.dp.reshape(mean.shape)
+        total = np.hypot(parts.latent, parts.dp).reshape(mean.shape)
+        for c in range(mean.shape[1]):
+            values += [mean[:, c], total[:, c], dp[:, c]]
+        return dict(zip(names, values, strict=True))
 
 
-class CountRelease(LatentRelease, task="counts"):
+class CountRelease(LatentRelease, of=Counts):
     """A published sketch of counts: gives rates anywhere."""
 
     def predict(  # type: ignore[override]
@@ -162,16 +160,10 @@ class CountRelease(LatentRelease, task="counts"):
         return _with_observation(parts, _exp(-0.5 * mean))
 
     def columns_at(self, points: Array) -> dict[str, Any]:
-        target = self.target_names[0] if self.target_names else "count"
-        low, high = self.predict_interval(points)
-        parts = self.uncertainty(points)
-        return {
-            f"{target}_rate": self.predict(points),
-            f"{target}_rate_low95": low,
-            f"{target}_rate_high95": high,
-            f"{target}_log_std": np.hypot(parts.latent, parts.dp),
-            f"{target}_log_noise_std": parts.dp,
-        }
+        parts, interval = self.uncertainty(points), self.predict_interval(points)
+        spread = (np.hypot(parts.latent, parts.dp), parts.dp)
+        values = (self.predict(points), *interval, *spread)
+        return dict(zip(Counts.table_names(self.named_targets), values, strict=True))
 
 
 def check_exposure(exposure: ArrayLike, rows: int) -> Array:

@@ -1,7 +1,7 @@
 """The published facts of a release: what its file, its checks and its statement are made from.
 
-Plain values and what follows from them at once.  Predicting, saving and drawing are the matter of
-``Release``, which adds them to these facts.
+Plain values and what follows from them at once.  ``Release`` adds predicting, saving and drawing to
+these facts.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import uuid
 from dataclasses import dataclass, field
 
 from cloakgp._version import __version__
+from cloakgp.plan.facts import Facts
 from cloakgp.plan.parts import Chosen, Part
-from cloakgp.plan.plan import Blueprint
 from cloakgp.privacy import NoisySketch, Sketch
 
 
@@ -25,7 +25,7 @@ def _now() -> str:
 class Published:
     """The noisy sketch and every public fact needed to use it and to check its guarantee."""
 
-    blueprint: Blueprint
+    facts: Facts
     sketch: Sketch
     noisy: NoisySketch
     gap: float
@@ -70,4 +70,11 @@ class Published:
     @property
     def outputs(self) -> int:
         """Number of output columns."""
-        return len(self.blueprint.lo)
+        return len(self.facts.lo)
+
+    @property
+    def named_targets(self) -> list[str]:
+        """Names of the private columns, invented where there are none."""
+        invented = self.facts.outcome.names(self.outputs)
+        given = self.target_names or ()
+        return [*given] if len(given) == len(invented) else invented

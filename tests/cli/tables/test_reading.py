@@ -58,9 +58,21 @@ FORMATS = {
     "signs": (["€34.20", "12 %"], "has currency or percent signs", "take them out"),
     "full-width": (["３４", "40"], "digits other than 0 to 9", "plain digits"),
     "underscores": (["1_0", "40"], "underscores", "plain digits"),
-    "dates": (["2020-01-31", "2020-02-01"], "is a column of dates", "days since a public date"),
-    "german dates": (["31.01.2020", "1.2.2020"], "is a column of dates", "days since a public"),
-    "times": (["2020-01-31 12:30", "2020-01-31T12:30:05Z"], "is a column of dates", "public date"),
+    "dates": (
+        ["2020-01-31", "2020-02-01"],
+        "holds dates, which are not numbers",
+        "days since a public date",
+    ),
+    "german dates": (
+        ["31.01.2020", "1.2.2020"],
+        "holds dates, which are not numbers",
+        "days since a public",
+    ),
+    "times": (
+        ["2020-01-31 12:30", "2020-01-31T12:30:05Z"],
+        "holds dates, which are not numbers",
+        "public date",
+    ),
 }
 
 
@@ -116,7 +128,7 @@ def test_decimal_commas_can_be_read_everywhere(tmp_path, separator):
     out = tmp_path / "out"
     assert run("release", commas, *SPEND, "--decimal", ",", "--out", out).exit_code == 0
     release = Release.load(out / "release.cloakgp")
-    np.testing.assert_array_equal(release.blueprint.model.X[:, 0], frame["age"])
+    np.testing.assert_array_equal(release.facts.model.X[:, 0], frame["age"])
     predicted = run("predict", out / "release.cloakgp", "--at", commas, "--decimal", ",")
     assert len(pd.read_csv(io.StringIO(predicted.stdout))) == 40
     fails(run("predict", out / "release.cloakgp", "--at", commas), "--decimal ,")

@@ -75,7 +75,7 @@ def plan_folds(estimator: Any, table: Table) -> list[Fold]:
     for train, test in table.splits:
         groups = None if table.owners is None else table.owners[train]
         plan = estimator.plan(table.rows[train], at=table.points, groups=groups)
-        folds.append(Fold(test, train, *estimator.linear_predictor(plan, table.rows[test])))
+        folds.append(Fold(test, train, *plan.linear_predictor(table.rows[test])))
     return folds
 
 
@@ -84,7 +84,8 @@ def plan_candidate(estimator: Any, table: Table, draws: int, seed: int) -> Predi
     folds = plan_folds(estimator, table)
     outputs = np.empty((0, len(table.rows)))
     if draws:
-        outputs = estimator.draw_outputs(table.rows, draws, np.random.default_rng([0, seed]))
+        facts = estimator.public_facts(table.rows, at=table.rows[:1])
+        outputs = facts.draw_outputs(draws, np.random.default_rng([0, seed]))
     return Predictors(folds, outputs)
 
 
