@@ -51,6 +51,7 @@ from cloakgp.gp.likelihoods import expected_logistic
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
 from cloakgp.privacy import Choice, Noise, Spend, choose, gaussian_sigma, release, total_guarantee
 from cloakgp.privacy.choice import utility
+from cloakgp.privacy.choice.folds import unit_folds
 from cloakgp.release.file.archive import write_archive
 
 N = 30
@@ -118,7 +119,7 @@ def loss_of(folds, y, bounds, loss):
 def inside(folds, y, bounds, loss):
     """The same as the core computes it."""
     lo, width = bounds[0], bounds[1] - bounds[0]
-    scaled = utility._unit_folds(folds, len(y), lo, width)
+    scaled = unit_folds(folds, len(y), lo, width)
     steps = utility._total_loss(scaled, utility._unit_outputs(y, lo, width), loss)
     return steps * utility._unit(width, loss)
 
@@ -905,7 +906,7 @@ def test_a_search_leaves_nothing_of_outputs_and_losses(tmp_path):
     assert leaks(made.best_estimator_, known.FLOATS, tmp_path) == []
     wanted = needles(known.FLOATS, made.release_.sketch)
     for folds in plan.folds:
-        unit = utility._unit_folds(folds, known.N, known.LO, known.HI - known.LO)
+        unit = unit_folds(folds, known.N, known.LO, known.HI - known.LO)
         u = utility._unit_outputs(known.FLOATS, known.LO, known.HI - known.LO)
         for part in (unit, *([fold] for fold in unit)):
             steps = utility._total_loss(part, u, "absolute")
