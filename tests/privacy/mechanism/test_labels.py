@@ -148,7 +148,7 @@ def test_labels_of_any_kind_are_found_among_the_classes(given, classes):
         (["b", "a", "b"], ("a", "b")),
         (np.array([["b"], ["a"]]), ("a", "b")),
     ],
-    ids=str,
+    ids=["integers", "floats", "truths", "strings", "a column"],
 )
 def test_classes_that_are_public_are_found_in_order(given, found):
     assert found_classes(given) == found

@@ -199,6 +199,7 @@ def test_the_grid_check_is_that_of_the_lemma():
     assert core.grid_is_fine_enough(1e300, 1, 1.0)
     assert not core.grid_is_fine_enough(1e-300, 1, 1.0)
     assert core.grid_is_fine_enough(0.5, 0, 1.0)
+    assert core.grid_is_fine_enough(0.5, 0, 0.0)
     assert not core.grid_is_fine_enough(0.0, 0, 1.0)
     for scale, epsilon in [(0.0, 1.0), (-1e9, 1.0), (math.nan, 1.0), (1e9, math.nan), (1e9, -1.0)]:
         assert not core.grid_is_fine_enough(scale, 1, epsilon)
@@ -225,6 +226,8 @@ def test_nobody_and_nothing_to_publish_are_fine():
     assert squared_sensitivity(Sketch(np.zeros((0, 4), dtype=np.int32), 20)) == 0
     out = release(Sketch(np.zeros((0, 4), dtype=np.int32), 20), np.ones(4), (0, 1), BUDGET)
     assert out.s.shape == (0,)
+    nothing = core.add_discrete_gaussian(np.zeros((0, 2), dtype=np.int64), 5.0)
+    assert (nothing.shape, nothing.dtype) == ((0, 2), np.int64)
 
 
 def test_a_rehearsal_is_stamped_as_not_private():
