@@ -26,7 +26,7 @@ def main() -> int:
                 constants.forget_survivors(module)
             functions.run(module, options.jobs)
             constants.run(module)
-    return 0 if report(modules) else 1
+    return 0 if report(modules, keep=not options.report) else 1
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ MODULES = {
         Module("budget", _in("mechanism", "budget")),
         Module("sensitivity", _in("mechanism", "sensitivity", "sketch")),
         Module("noise", _in("mechanism", "sketch", "noise")),
-        Module("sketch", _in("mechanism", "sketch", "labels", "noise")),
+        Module("sketch", _in("mechanism", "sketch", "labels", "noise", "sensitivity")),
         Module("selection", _in("choice", "selection")),
         Module("folds", _in("choice", "utility", "losses")),
         Module("losses", _in("choice", "utility", "losses")),

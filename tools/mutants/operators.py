@@ -20,6 +20,9 @@ OTHER_SIDE = {
     "all": "any",
 }
 
+#: An error that is made here and raised elsewhere.
+AN_ERROR = m.Call(func=m.Name(value=m.MatchRegex(r"[A-Z]\w*(Error|Tampered|Failed|Exceeded)")))
+
 
 def other_side(node: cst.Call) -> Iterator[cst.Call]:
     """``max(a, b)`` becomes ``min(a, b)``, ``np.maximum`` ``np.minimum``, and so on."""
@@ -59,9 +62,10 @@ def install() -> None:
     skips = visitor._skip_node_and_children
 
     def skip(self: file_mutation.MutationVisitor, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Raise):
+        if isinstance(node, cst.Raise) or m.matches(node, AN_ERROR):
             # Parts of a message; the mutant that raises without one, ValueError(None), stays.
-            self.wording = {n for n in file_mutation._walk(node) if isinstance(n, cst.SimpleString)}
+            strings = {n for n in file_mutation._walk(node) if isinstance(n, cst.SimpleString)}
+            self.wording = strings | getattr(self, "wording", set())
         return node in getattr(self, "wording", ()) or skips(self, node)
 
     visitor._skip_node_and_children = skip

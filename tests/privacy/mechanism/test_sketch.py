@@ -236,6 +236,14 @@ def test_a_rehearsal_is_stamped_as_not_private():
     assert not release(sketch, [0, 0, 1], (0, 1), BUDGET, noise=NO_NOISE).private
 
 
+def test_what_is_published_says_with_how_many_others_it_shares_its_budget():
+    sketch = random_sketch(2, 3)
+    for parts in (1, 3):
+        assert release(sketch, [0, 0, 1], (0, 1), Budget(1.0, 0.01, parts=parts)).parts == parts
+    alone = core.NoisySketch(np.zeros(2, dtype=np.int64), 30, 1.0, 1.0, 1.0, 0.01, "analytic", True)
+    assert alone.parts == 1
+
+
 # --- what is checked is what is used
 
 
@@ -304,7 +312,8 @@ def test_a_budget_of_another_kind_is_refused_before_anything_is_spent():
     spent = []
     for act in ACTS.values():
         for budget in (Generous(1.0, 0.01), (1.0, 0.01), None):
-            with pytest.raises(TypeError, match=r"budget must be a Budget\(epsilon, delta\)"):
+            kind = type(budget).__name__
+            with pytest.raises(TypeError, match=rf"a Budget\(epsilon, delta\), got {kind}$"):
                 act(random_sketch(2, 2), budget, noise=Noise(commit=lambda: spent.append(1)))
     assert spent == []
 
