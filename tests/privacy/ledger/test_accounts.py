@@ -76,6 +76,13 @@ def test_a_spend_whose_equivalent_is_no_number_is_not_counted(monkeypatch, size)
     unseen = Spend("pure", 0.123456)  # others are remembered
     with pytest.raises(LedgerError, match="cannot be counted"):
         cost((unseen,))
+    sizes = {unseen: size, Spend("pure", 0.234567): 1.0}
+    monkeypatch.setattr(
+        accounts, "gaussian_equivalent", lambda spend: SimpleNamespace(size=sizes[spend])
+    )
+    for several in (tuple(sizes), tuple(sizes)[::-1]):
+        with pytest.raises(LedgerError, match="cannot be counted"):
+            cost(several)
 
 
 @pytest.mark.parametrize("first", [[TENTH], [SELECTION], [PURE], [SELECTION, RELEASE], [RELEASE]])

@@ -189,6 +189,12 @@ def test_a_spend_that_makes_no_sense_is_refused_and_not_counted(ledger, wrong):
     assert ledger.history() == before
 
 
+@pytest.mark.parametrize("name", ["dataset", "what", "release_id"])
+def test_a_name_that_cannot_be_printed_is_refused_by_its_parameter(ledger, name):
+    with pytest.raises(LedgerError, match=f"^{name} must be"):
+        spend(ledger, **{name: "two\nlines"})
+
+
 def test_a_total_that_is_no_number_never_fits(ledger, monkeypatch):
     spend(ledger, "r1")
     before = ledger.verify()
