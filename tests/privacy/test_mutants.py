@@ -1,0 +1,58 @@
+"""What SECURITY.md says of mutation testing is what the last complete runs found."""
+
+import re
+import tomllib
+from collections import Counter
+
+import pytest
+
+from tools.mutants.modules import CORE, LIST, MODULES, ROOT, forgotten
+from tools.mutants.record import COUNTS, has_changed, recorded, sources
+
+ROOMS = ("mechanism", "choice", "accounting", "ledger")
+
+
+def sums():
+    """Return the counts of each room, and of all."""
+    found = {room: Counter() for room in (*ROOMS, "all")}
+    for name, counts in recorded().items():
+        [room] = {path.relative_to(CORE).parts[0] for path in MODULES[name].source_files()}
+        for key in (room, "all"):
+            found[key].update({count: counts[count] for count in COUNTS})
+    return found
+
+
+def test_every_file_of_the_core_is_mutated_and_every_module_is_recorded():
+    assert forgotten() == []
+    assert list(recorded()) == list(MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_mutant_is_killed_or_stopped_or_listed(name):
+    counts = recorded()[name]
+    assert counts["mutants"] == counts["killed"] + counts["stopped"] + counts["listed"] > 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_as_many_survived_as_are_listed(name):
+    entries = tomllib.loads(LIST.read_text())["mutant"]
+    mine = [entry for entry in entries if entry["module"].split(".")[0] == name]
+    after = [entry["after"] for entry in mine]
+    assert recorded()[name]["listed"] == sum(1 if isinstance(a, str) else len(a) for a in after)
+
+
+def test_security_states_the_sums_for_each_room():
+    text = (ROOT / "SECURITY.md").read_text()
+    rows = re.findall(r"^\| `?(?:privacy/)?(\w+)/?`? \|((?: [\d,]+ \|){4})$", text, re.MULTILINE)
+    stated = {room: [int(n.replace(",", "")) for n in row.split("|")[:-1]] for room, row in rows}
+    assert stated == {room: [counts[c] for c in COUNTS] for room, counts in sums().items()}
+
+
+def test_a_module_that_changed_since_its_record_is_noticed(monkeypatch):
+    module = MODULES["calibration"]
+    known = {"calibration": {"sources": sources(module)}}
+    monkeypatch.setattr("tools.mutants.record.recorded", lambda: known)
+    assert not has_changed(module)
+    known["calibration"]["sources"] = sources(MODULES["sketch"])
+    assert has_changed(module)
+    assert has_changed(MODULES["sketch"])  # it has no record
