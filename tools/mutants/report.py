@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tools.mutants import constants, functions
@@ -38,9 +39,15 @@ class Listed:
         return same and verdict.after in self.after
 
 
+@lru_cache
 def listed() -> list[Listed]:
     """Read the list."""
     return [_entry(entry) for entry in tomllib.loads(LIST.read_text()).get("mutant", [])]
+
+
+def is_listed(verdict: Verdict) -> bool:
+    """Tell whether a mutant may survive."""
+    return any(entry.covers(verdict) for entry in listed())
 
 
 def _entry(entry: dict[str, Any]) -> Listed:

@@ -182,6 +182,26 @@ def test_a_profile_takes_the_first_selections_as_stages_and_the_rest_as_losses()
     assert found == pytest.approx(masses @ gaussian(mu)(0.4 - losses), rel=1e-12)
 
 
+def test_a_selection_before_many_losses_is_hardly_above_the_exact_one():
+    """More than 64 losses are joined by chords, over all that the selection looks at."""
+    later = [Spend("pure", 0.05)] * 100 + [Spend("gaussian", 0.3)]
+    losses, masses = core._losses(later)
+    assert len(losses) == 101
+    epsilons = np.array([0.0, 0.5, 1.0])
+    exact = core._outermost(core._mixed(losses, masses, 0.3), 1.5)(epsilons)
+    found = core.profile_of([Spend("bounded-range", 1.5), *later], 1.0)(epsilons)
+    assert np.all(exact * (1 - 1e-12) <= found)
+    assert np.all(found <= exact * (1 + 2e-6))
+
+
+@pytest.mark.parametrize(("first", "second"), [(2.0, 0.3), (0.3, 2.0)])
+def test_a_large_selection_and_a_small_one_are_hardly_above_a_recursion(first, second):
+    spends = [Spend("bounded-range", first), Spend("bounded-range", second), Spend("gaussian", 0.5)]
+    [found] = core.profile_of(spends, 1.0)(np.array([0.4]))
+    below = after_selection(core._outermost(gaussian(0.5), second), first, 0.4, 201)
+    assert below <= found <= below * (1 + 1e-5)
+
+
 # --- losses
 
 
@@ -250,6 +270,16 @@ def test_a_loss_is_spread_to_both_ends_of_its_cell():
     expected = [0.2 + 0.2 - up, up + 0.2 + 0.2 - half, half + 0.2]
     assert spread == pytest.approx(expected, rel=1e-12)
     assert core._spread(losses, masses, 5)[0] is losses
+
+
+@pytest.mark.parametrize("inner", [0.05, math.nextafter(0.05, 0.0), math.nextafter(0.05, 1.0)])
+def test_no_mass_is_negative_though_a_loss_is_rounded_out_of_its_cell(inner):
+    for top in (0.1, 0.3, 0.7, 1.0):
+        losses = np.array([0.0] * 8 + [top / 0.1 * inner, top])
+        grid, spread = core._spread(losses, np.full(10, 0.1), 7)
+        assert len(grid) == 7
+        assert spread.min() >= 0.0
+        assert spread.sum() == pytest.approx(1.0, rel=1e-15)
 
 
 # --- totals

@@ -120,6 +120,13 @@ def test_what_was_spent_is_the_total_of_the_first_entry_and_one_gaussian():
     assert spent(found) == total_guarantee(as_one, CAP[1])
 
 
+@pytest.mark.parametrize("first", [TENTH, SELECTION, PURE])
+def test_an_account_that_is_just_full_has_spent_its_cap_and_no_more(first):
+    """The total of what fits may end in other digits than the cap."""
+    full = Account(*CAP, first=(first,), rest=Fraction(filter_allowance([first], *CAP)))
+    assert spent(full) == CAP[0] < total_guarantee(filter_spends([first], float(full.rest)), CAP[1])
+
+
 @pytest.mark.parametrize(
     "before", [[], [[RELEASE]], [[SELECTION]], [[SELECTION, RELEASE]], [[TENTH]] * 9, [[PURE]] * 3]
 )
