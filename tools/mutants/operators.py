@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -20,6 +21,8 @@ OTHER_SIDE = {
     "all": "any",
 }
 
+#: How a string of SQL begins.
+SQL = re.compile(r"\W*(SELECT|INSERT|UPDATE|CREATE|PRAGMA|BEGIN|COMMIT|ROLLBACK|WHERE)\b")
 #: An error that is made here and raised elsewhere.
 AN_ERROR = m.Call(func=m.Name(value=m.MatchRegex(r"[A-Z]\w*(Error|Tampered|Failed|Exceeded)")))
 
@@ -48,10 +51,21 @@ def forced_condition(node: cst.If | cst.While) -> Iterator[cst.If | cst.While]:
         yield node.with_changes(test=forced)
 
 
+def string(node: cst.BaseString) -> Iterator[cst.BaseString]:
+    """What mutmut makes of a string, but no SQL in other letters, which is the same SQL."""
+    for mutant in mutators.operator_string(node):
+        before, after = (getattr(each, "value", "") for each in (node, mutant))
+        if not (SQL.match(before) and before.casefold() == after.casefold()):
+            yield mutant
+
+
 def install() -> None:
     """Add these kinds to those of mutmut, and leave the wording of error messages alone."""
-    mutators.mutation_operators.extend(  # type: ignore[attr-defined]
+    operators = mutators.mutation_operators
+    operators[:] = [each for each in operators if each[1] is not mutators.operator_string]
+    operators.extend(  # type: ignore[attr-defined]
         [
+            (cst.BaseString, string),
             (cst.Call, other_side),
             (cst.Expr, forgotten_call),
             (cst.If, forced_condition),

@@ -202,6 +202,13 @@ def test_a_large_selection_and_a_small_one_are_hardly_above_a_recursion(first, s
     assert below <= found <= below * (1 + 1e-5)
 
 
+def test_a_tiny_selection_over_a_wide_range_is_counted_as_a_little_more():
+    spends = [Spend("bounded-range", 0.5), Spend("gaussian", 0.5)]
+    tiny = [spends[0], Spend("bounded-range", 1e-9), spends[1]]
+    plain, more = (core.profile_of(each, 50.0)(np.array([0.4])) for each in (spends, tiny))
+    assert plain < more < 1.01 * plain
+
+
 # --- losses
 
 
