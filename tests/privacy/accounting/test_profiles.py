@@ -309,6 +309,27 @@ def test_the_hair_and_the_grid_are_paid_for():
     assert total_guarantee([release], 1e-5) >= bare * (1 - 2e-9) + 1e-14 * release.size**2
 
 
+def test_the_grid_is_paid_for_in_delta_too(monkeypatch):
+    monkeypatch.setattr(totals, "GRID_COST", 0.1)
+    bare = (1.0 - 0.1 * 0.7**2) / (1.0 + 0.5 * HAIR)
+    expected = float(gaussian(0.7)(bare)) / (1.0 - HAIR)
+    assert total_delta([Spend("gaussian", 0.7)], 1.0) == pytest.approx(expected, rel=1e-12)
+
+
+def test_sizes_of_gaussians_do_not_add_up():
+    """4,000 of a tenth, 400 in all, are one of 6.3."""
+    many, one = [Spend("gaussian", 0.1)] * 4000, [Spend("gaussian", 0.1 * math.sqrt(4000))]
+    assert total_guarantee(many, 1e-5) == pytest.approx(total_guarantee(one, 1e-5), rel=1e-9)
+    assert total_delta(many, 40.0) == pytest.approx(total_delta(one, 40.0), rel=1e-9)
+
+
+def test_epsilon_and_delta_of_two_selections_belong_together():
+    spends = [Spend("bounded-range", 1.5), Spend("bounded-range", 0.4), Spend("gaussian", 0.5)]
+    epsilon = total_guarantee(spends, 1e-3)
+    assert epsilon > 2.0
+    assert total_delta(spends, epsilon) == pytest.approx(1e-3, rel=1e-4)
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_delta_of_a_release_is_a_hair_above_its_profile(epsilon):
     for mu in (0.2, 1.0, 4.0):
