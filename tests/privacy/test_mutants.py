@@ -13,27 +13,35 @@ ROOMS = ("mechanism", "choice", "accounting", "ledger")
 
 
 def sums():
-    """Return the counts of each room, and of all."""
-    found = {room: Counter() for room in (*ROOMS, "all")}
-    for name, counts in recorded().items():
-        [room] = {path.relative_to(CORE).parts[0] for path in MODULES[name].source_files()}
-        for key in (room, "all"):
-            found[key].update({count: counts[count] for count in COUNTS})
+    """Return the counts of each room all of whose modules are recorded, and of all rooms."""
+    known, found = recorded(), {}
+    for room in (*ROOMS, "all"):
+        mine = [name for name in MODULES if room in ("all", room_of(name))]
+        if all(name in known for name in mine):
+            found[room] = Counter()
+            for name in mine:
+                found[room].update({count: known[name][count] for count in COUNTS})
     return found
 
 
-def test_every_file_of_the_core_is_mutated_and_every_module_is_recorded():
+def room_of(name):
+    [room] = {path.relative_to(CORE).parts[0] for path in MODULES[name].source_files()}
+    return room
+
+
+def test_every_file_of_the_core_is_mutated():
     assert forgotten() == []
-    assert list(recorded()) == list(MODULES)
+    assert {room_of(name) for name in MODULES} == set(ROOMS)
+    assert set(recorded()) <= set(MODULES)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", recorded())
 def test_every_mutant_is_killed_or_stopped_or_listed(name):
     counts = recorded()[name]
     assert counts["mutants"] == counts["killed"] + counts["stopped"] + counts["listed"] > 0
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", recorded())
 def test_as_many_survived_as_are_listed(name):
     entries = tomllib.loads(LIST.read_text())["mutant"]
     mine = [entry for entry in entries if entry["module"].split(".")[0] == name]

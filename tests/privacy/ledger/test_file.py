@@ -18,6 +18,7 @@ from sklearn.base import clone
 from cloakgp import PrivateGPRegressor
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import Ledger, LedgerError, sqlite, writing
+from cloakgp.privacy.ledger.errors import CommitFailed
 
 
 @pytest.fixture
@@ -478,6 +479,18 @@ def connections_that_fail_with(code, monkeypatch):
 
     monkeypatch.setattr(sqlite, "connect", connect)
     return opened
+
+
+def test_a_commit_that_fails_says_why_and_of_which_ledger(path):
+    class Full:
+        def execute(self, _):
+            error = sqlite3.OperationalError("no")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+    reason = f"the ledger {re.escape(str(path))} cannot be used: the disk is full; make room[.]"
+    with pytest.raises(CommitFailed, match=f"^{reason}$"):
+        sqlite.SQLiteStore(path)._commit(Full())
 
 
 def test_nobody_can_commit_between_two_looks_of_a_reader(ledger, path):
