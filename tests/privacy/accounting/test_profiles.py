@@ -412,3 +412,16 @@ def test_the_recommended_split_has_the_smallest_sum_of_regret_and_noise():
         found = recommend_split(epsilon, delta, regret=regret, noise=noise)
         splits = [split_budget(epsilon, delta, selection=epsilon * k / 20) for k in range(1, 20)]
         assert found == min(splits, key=lambda s: regret / s.selection.size + noise * s.sigma)
+
+
+def test_a_recommendation_is_for_the_kind_of_selection_that_is_asked_for():
+    for kind in ("pure", "bounded-range"):
+        found = recommend_split(1.0, 1e-3, regret=1.0, noise=1.0, kind=kind)
+        assert found.selection.kind == kind
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.inf, math.nan])
+@pytest.mark.parametrize("name", ["regret", "noise"])
+def test_a_recommendation_needs_positive_numbers_and_names_what_is_none(name, wrong):
+    with pytest.raises(ValueError, match=f"^{name} must be a number > 0, got {wrong!r}"):
+        recommend_split(1.0, 1e-3, **{"regret": 1.0, "noise": 1.0, name: wrong})
