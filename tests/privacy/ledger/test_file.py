@@ -283,9 +283,17 @@ def test_a_ledger_is_made_on_a_disk_without_links(path, monkeypatch):
     def refuse(*_):
         raise OSError("no links here")
 
+    replace, modes = os.replace, []
+
+    def watched(made, name):
+        modes.append(path.stat().st_mode & 0o777)
+        replace(made, name)
+
     monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "replace", watched)
     spend(Ledger(path).open("people", *CAP, create=True))
     assert os.listdir(path.parent) == [path.name]
+    assert modes == [0o600]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
