@@ -1,5 +1,6 @@
 """The book: what follows from entries, and how little is read once most of it is known."""
 
+import json
 import multiprocessing
 import os
 import threading
