@@ -15,9 +15,11 @@ from tools.mutants.plugin import starters
 PAUSE = 20.0
 #: Files whose mutants are tested, in this order.
 SOURCES = sys.argv[2:]
+#: Which of these files a mutant is in, by name; -1 if in none.
+PLACES: dict[str, int] = {}
 
 collect = mutmut.collect_source_file_mutation_data
-seconds = mutmut.estimated_worst_case_time
+estimated_seconds = mutmut.estimated_worst_case_time
 
 
 def of_these_sources(**options: Any) -> Any:
@@ -30,11 +32,7 @@ def of_these_sources(**options: Any) -> Any:
 
 def file_by_file(mutant: str) -> tuple[int, float]:
     """Return what mutants are sorted by: their file, then how long its tests take."""
-    return PLACES[mutant], seconds(mutant)
-
-
-#: Of which of the files a mutant is, by name.
-PLACES: dict[str, int] = {}
+    return PLACES[mutant], estimated_seconds(mutant)
 
 
 def quickest_first(_: object) -> list[str]:
