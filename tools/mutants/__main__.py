@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 
 from tools.mutants import constants, functions
@@ -20,12 +21,15 @@ def main() -> int:
     options = parser.parse_args()
     modules = [MODULES[name] for name in options.modules or MODULES]
     if not options.report:
-        for module in modules:
-            print(f"\n{module.name}", flush=True)
-            if functions.prepare(module, is_listed, fresh=options.fresh):
-                constants.forget_survivors(module, is_listed)
-            functions.run(module, options.jobs)
-            constants.run(module)
+        for _, group in itertools.groupby(modules, lambda module: module.folder):
+            together = list(group)
+            print(f"\n{', '.join(module.name for module in together)}", flush=True)
+            for number, module in enumerate(together):
+                if functions.prepare(module, is_listed, fresh=options.fresh and not number):
+                    constants.forget_survivors(module, is_listed)
+            functions.run(together, options.jobs)
+            for module in together:
+                constants.run(module)
     return 0 if report(modules, keep=not options.report) else 1
 
 

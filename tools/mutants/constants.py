@@ -171,7 +171,7 @@ def _exit_code(folder: Path, tests: list[str], seconds: float) -> int:
 
 
 def _results(module: Module) -> Path:
-    return module.folder / "constants.json"
+    return module.folder / f"{module.name}.json"
 
 
 def _known(module: Module) -> dict[str, str]:

@@ -52,7 +52,7 @@ def prepare(module: Module, is_listed: Callable[[Verdict], bool], *, fresh: bool
     folder = module.folder
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
-    sources, tests = module.source_files(), module.test_files()
+    sources, tests = module.mutated_files(), module.test_files()
     shutil.rmtree(folder / "tests", ignore_errors=True)
     shutil.rmtree(folder / "mutants" / "tests", ignore_errors=True)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
@@ -72,13 +72,13 @@ def prepare(module: Module, is_listed: Callable[[Verdict], bool], *, fresh: bool
     return _forget_survivors(module, is_listed)
 
 
-def run(module: Module, jobs: int) -> None:
-    """Test all mutants of a module that have no verdict yet."""
-    command = [sys.executable, "-m", "tools.mutants.worker", str(jobs)]
-    paths = {"MUTANTS_STARTERS": str(module.folder / "starters.txt")}
-    subprocess.run(
-        command, cwd=module.folder, env=environment(module.folder / "mutants") | paths, check=True
-    )
+def run(modules: list[Module], jobs: int) -> None:
+    """Test all mutants that have no verdict yet, of modules in one folder, one after another."""
+    folder = modules[0].folder
+    sources = [str(path) for module in modules for path in module.source_files()]
+    command = [sys.executable, "-m", "tools.mutants.worker", str(jobs), *sources]
+    paths = {"MUTANTS_STARTERS": str(folder / "starters.txt")}
+    subprocess.run(command, cwd=folder, env=environment(folder / "mutants") | paths, check=True)
 
 
 def environment(copy: Path) -> dict[str, str]:
@@ -146,7 +146,7 @@ def _forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> b
     """
     files = [ROOT / path for path in module.test_files()]
     state = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-    stamp = module.folder / "tests.sha256"
+    stamp = module.folder / f"{module.name}.sha256"
     known = stamp.exists() and stamp.read_text() == state
     again = {"time limit or crash"} if known else {"time limit or crash", "survived"}
     forgotten: dict[Path, list[str]] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORE = Path("src/cloakgp/privacy")
 TESTS = Path("tests/privacy")
-#: Every module has a folder here: a copy of the sources and tests, and the results so far.
+#: Every room or module has a folder here: a copy of sources and tests, and the results so far.
 WORKSHOP = ROOT / "build" / "mutants"
 #: Survivors and why they may survive.
 LIST = ROOT / TESTS / "mutants.toml"
@@ -30,11 +30,17 @@ class Module:
 
     name: str
     tests: tuple[str, ...]  # patterns in TESTS
+    room: str = ""  # modules of a room have their tests in common, and run them together
 
     @property
     def folder(self) -> Path:
         """Where its mutants live."""
-        return WORKSHOP / self.name
+        return WORKSHOP / (self.room or self.name)
+
+    def mutated_files(self) -> list[Path]:
+        """Return the files of all modules in this folder."""
+        together = [each for each in MODULES.values() if each.folder == self.folder]
+        return [path for each in together for path in each.source_files()]
 
     def source_files(self) -> list[Path]:
         """Its file, from the root of the project; names of the ledger's modules begin with it."""
@@ -86,6 +92,6 @@ MODULES = {
         Module("totals", (*_in("accounting", "totals", "profiles"), DOORS)),
         Module("shares", (*_in("accounting", "shares", "totals", "profiles"), DOORS)),
         Module("filter", (*_in("accounting", "filter"), DOORS)),
-        *(Module(f"ledger.{name}", ("ledger/test_*.py", DOORS)) for name in LEDGER),
+        *(Module(f"ledger.{name}", ("ledger/test_*.py", DOORS), "ledger") for name in LEDGER),
     )
 }

@@ -197,6 +197,7 @@ def test_what_is_shown_as_remaining_is_never_more_than_that():
         assert shown <= value
         assert shown == pytest.approx(value, rel=1e-3)
     assert rounded_down(0.0) == rounded_down(-1.0) == "0"
+    assert rounded_down(0.5) == "0.5"
     assert rounded_down(1.23456) == "1.234"
     assert rounded_down(1.23499e-5) == "1.234e-05"
 

@@ -101,8 +101,15 @@ def test_an_entry_nobody_could_have_written_is_refused(wrong):
 
 
 def test_a_history_begins_with_its_making():
-    with pytest.raises(LedgerTampered, match="beginning is missing"):
-        Book("the ledger").add(opened(1))
+    with pytest.raises(LedgerTampered, match=r"the ledger FILE .*its beginning is missing"):
+        Book("FILE").add(opened(1))
+
+
+def test_an_entry_that_makes_no_sense_is_named():
+    made = Book("FILE")
+    made.add(entry(1, event="created", format=1, key="k"))
+    with pytest.raises(LedgerTampered, match=r"the ledger FILE .*entry 2 makes no sense"):
+        made.add(entry(2, event="opened"))
 
 
 @pytest.mark.parametrize("facts", [{"event": "closed"}, {"event": "opened", "format": 2}])
@@ -137,6 +144,25 @@ def test_after_the_first_read_only_what_is_new_is_read(store, monkeypatch):
     assert sum(rows for locked, rows in store.pages if locked) <= 1
     assert max(rows for _, rows in store.pages) == 10
     assert sum(rows for _, rows in store.pages) == len(store.rows) - 1
+
+
+def test_a_page_has_5000_entries_and_50_while_others_have_to_wait(store, monkeypatch):
+    page, asked = store.page, []
+
+    def watched(after, most):
+        asked.append((store.locked, most))
+        return page(after, most)
+
+    monkeypatch.setattr(store, "page", watched)
+    spending("r1").record(store)
+    assert set(asked) == {(False, 5000), (True, 50)}
+
+
+def test_a_process_remembers_the_64_ledgers_it_has_used_last():
+    stores = [ListStore(f"list {number}") for number in range(65)]
+    first, *others = map(recall, stores)
+    assert all(recall(store) is memory for store, memory in zip(stores[1:], others, strict=True))
+    assert recall(stores[0]) is not first
 
 
 def test_nothing_expensive_happens_under_the_lock(store, monkeypatch):
@@ -254,6 +280,29 @@ def test_new_entries_are_checked_like_all_others(store, damage):
         spending("more").record(store)
 
 
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (change_key, "its key was changed"),
+        (tear, "entries at its end are missing"),
+        (lambda store: store.rows.clear(), "its beginning is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_ledger_is_said_of_it(store, damage, words):
+    damage(store)
+    with pytest.raises(LedgerTampered, match=rf"the ledger a list is .*\({words}\)"):
+        read_on(store, Memory(store.name))
+
+
+def test_ledgers_of_one_name_and_forks_have_memories_of_their_own(store, monkeypatch):
+    memory, other = recall(store), ListStore(store.name)
+    assert recall(store) is memory
+    assert memory.name == memory.book.name == store.name
+    assert recall(other) is not memory
+    monkeypatch.setattr(book.os, "getpid", lambda: -1)
+    assert recall(store) is not memory
+
+
 def test_what_a_whole_read_finds_wrong_stops_the_process_that_knew_better(store):
     for number in range(3):
         spending(f"r{number}").record(store)
@@ -288,6 +337,7 @@ def test_an_error_in_the_middle_leaves_nothing_half_read(store):
 
     with pytest.raises(KeyboardInterrupt):
         read_on(store, memory, stop)
+    assert memory.book == Book(store.name)
     assert read_on(store, memory).account("people").releases == 3
     assert read_on(store, memory) == read_on(store, Memory(store.name))
 
@@ -323,7 +373,7 @@ def test_tables_that_changed_are_a_reason_to_read_all_of_it(store):
     memory = Memory(store.name)
     read_on(store, memory)
     assert memory.take(replace(store.page(2, 10), layout="another")) is None
-    assert memory.book.sequence == 0
+    assert memory.book == Book(store.name)
 
 
 def test_reading_in_batches_ends_at_the_end_also_if_the_last_one_is_full(store, monkeypatch):

@@ -160,6 +160,7 @@ def test_a_spend_records_what_when_who_and_the_parameters(ledger, monkeypatch):
     assert (receipt.sequence, receipt.hash) == (entry.sequence, entry.hash)
     assert receipt.spent == ledger.spent("people")
     assert "@" in ledger.history()[0].facts["who"]
+    assert ledger.history()[0].facts["format"] == 1
     monkeypatch.setenv("CLOAKGP_WHO", "the committee")
     spend(ledger, "r2")
     assert ledger.history()[-1].facts["who"] == "the committee"
@@ -255,8 +256,8 @@ def test_rows_are_read_with_their_hashes_checked_from_any_entry_on():
 def test_a_row_that_was_changed_is_named(place, row):
     rows = rows_of({"n": 1}, {"n": 2}, {"n": 3})
     rows[place] = row
-    with pytest.raises(LedgerTampered, match=f"the ledger.*entry {place + 1} was edited"):
-        list(verified(rows, 0, ORIGIN, "the ledger"))
+    with pytest.raises(LedgerTampered, match=f"the ledger FILE .*entry {place + 1} was edited"):
+        list(verified(rows, 0, ORIGIN, "FILE"))
 
 
 @pytest.mark.parametrize("wrong", ["place", "hash", "previous", "order"])
@@ -277,8 +278,8 @@ def test_a_row_in_the_wrong_place_or_with_the_wrong_hash_is_refused(wrong):
 
 @pytest.mark.parametrize("entry", [b"", b"{", b"\xff", b"[" * 100_000])
 def test_an_entry_that_is_no_json_makes_no_sense_though_its_hash_fits(entry):
-    with pytest.raises(LedgerTampered, match="entry 1 makes no sense"):
-        list(verified(rows_of(entry), 0, ORIGIN, "the ledger"))
+    with pytest.raises(LedgerTampered, match=r"the ledger FILE .*entry 1 makes no sense"):
+        list(verified(rows_of(entry), 0, ORIGIN, "FILE"))
 
 
 def test_exports_hold_every_entry_and_show_the_usual_facts_in_columns():

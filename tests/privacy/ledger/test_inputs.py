@@ -43,6 +43,16 @@ def test_a_name_with_the_inputs_of_another_data_set_is_told_whose_they_are(ledge
     ledger.open("second", *CAP, inputs=X + 1)
     with pytest.raises(LedgerError, match="they are those of 'first'"):
         spend(ledger, dataset="second", inputs=X)
+    words = "those that 'second' has had so far; they are those of 'first'"
+    with pytest.raises(LedgerError, match=words):
+        ledger.open("second", *CAP, inputs=X)
+
+
+def test_a_data_set_without_inputs_gets_its_first_ones_when_it_is_opened_again(ledger):
+    ledger.open("people", *CAP, inputs=X)
+    spend(ledger, "r1", inputs=X)
+    with pytest.raises(LedgerError, match="'people' has had so far"):
+        spend(ledger, "r2", inputs=X + 1)
 
 
 def test_the_same_people_may_have_further_inputs_if_that_is_said(ledger):
@@ -72,6 +82,7 @@ def test_the_key_is_in_no_export_and_differs_between_ledgers(tmp_path):
         ledger.open("people", *CAP, inputs=X, create=True)
         with contextlib.closing(sqlite3.connect(ledger.path)) as raw:
             keys += raw.execute("SELECT key FROM secret").fetchone()
+        assert len(keys[-1]) == 32
         assert keys[-1].hex() not in ledger.export()
     assert keys[0] != keys[1]
     assert len({ledger.history()[-1].facts["inputs"] for ledger in books}) == 2
@@ -87,7 +98,17 @@ def test_a_digest_is_that_of_the_shape_and_the_sorted_rows():
 
 @pytest.mark.parametrize(
     "wrong",
-    ["abc", [["a"]], [[math.nan]], [[math.inf]], np.zeros((0, 2)), np.zeros((2, 2, 2)), 3],
+    [
+        "abc",
+        [["a"]],
+        [[math.nan]],
+        [[math.inf]],
+        [[1.0, math.nan]],
+        [[1.0], [-math.inf]],
+        np.zeros((0, 2)),
+        np.zeros((2, 2, 2)),
+        3,
+    ],
 )
 def test_what_is_no_table_of_finite_numbers_has_no_digest(wrong):
     with pytest.raises(LedgerError, match="table of finite numbers"):

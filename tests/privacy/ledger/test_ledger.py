@@ -131,6 +131,11 @@ def test_data_sets_have_budgets_of_their_own(ledger):
     assert ledger.balances("people")[0].releases == 1
 
 
+def test_whoever_makes_and_opens_a_ledger_is_named_in_it(path):
+    ledger = Ledger(path).open("people", *CAP, create=True, who="ada")
+    assert [entry.facts["who"] for entry in ledger.history()] == ["ada", "ada"]
+
+
 def test_an_unknown_data_set_has_no_history(ledger):
     for act in (ledger.history, ledger.spent, ledger.remaining, ledger.balances):
         with pytest.raises(LedgerError, match=r"no data set 'peple' \(it has: 'people'\)"):

@@ -40,7 +40,12 @@ def test_an_address_leads_to_the_file_that_it_names(tmp_path, monkeypatch):
     assert resolved("link") == resolved(f"sqlite:///{tmp_path}/link") == real
 
 
-@pytest.mark.parametrize("name", ["postgresql:///a", "sqlite://a", "file:///a"])
+def test_only_what_comes_first_is_the_kind_of_an_address(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert resolved("sqlite:///a://b") == str(tmp_path / "a:" / "b")
+
+
+@pytest.mark.parametrize("name", ["postgresql:///a", "sqlite://a", "file:///a", "x://sqlite:///a"])
 def test_other_addresses_are_refused(name):
     with pytest.raises(LedgerError, match=r"a ledger is a file or sqlite:///FILE, got "):
         resolved(name)

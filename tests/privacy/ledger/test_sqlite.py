@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from cloakgp import PrivateGPRegressor
 from cloakgp.privacy.accounting.spends import Spend
-from cloakgp.privacy.ledger import Ledger, LedgerError, sqlite, writing
+from cloakgp.privacy.ledger import Ledger, LedgerError, LedgerTampered, sqlite, writing
 from cloakgp.privacy.ledger.errors import CommitFailed
 
 
@@ -86,6 +86,48 @@ def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_was(path, content):
     assert os.listdir(path.parent) == [path.name]
 
 
+def test_an_empty_file_is_empty_for_every_part_of_the_store(path):
+    path.write_bytes(b"")
+    store = sqlite.SQLiteStore(path)
+    for act in (store.check, store.identity, lambda: store.read().__enter__()):
+        with pytest.raises(LedgerError, match=f"^{re.escape(str(path))} is empty"):
+            act()
+
+
+def test_whatever_is_wrong_with_the_tables_is_said_of_this_file(ledger, path):
+    store = sqlite.SQLiteStore(path)
+    with raw(path) as connection:
+        connection.execute("DROP TRIGGER no_delete")
+    for begin in (store.read, store.write):
+        words = f"^the ledger {re.escape(str(path))} is not as .*tables or triggers changed"
+        with pytest.raises(LedgerTampered, match=words), begin() as transaction:
+            transaction.page(0, 5)
+    with raw(path) as connection:
+        for name in ("no_update", "in_order"):
+            connection.execute(f"DROP TRIGGER {name}")
+        for name in ("history", "head", "secret"):
+            connection.execute(f"DROP TABLE {name}")
+    for begin in (store.read, store.write):
+        words = f"^{re.escape(str(path))} is empty"
+        with pytest.raises(LedgerError, match=words), begin() as transaction:
+            transaction.page(0, 5)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, 267, None])
+def test_damage_of_any_kind_is_said_of_this_file(ledger, path, code):
+    error = TypeError("no") if code is None else sqlite3.OperationalError("no")
+    error.sqlite_errorcode = code
+    words = f"^the ledger {re.escape(str(path))} is damaged"
+    with pytest.raises(LedgerError, match=words), sqlite.SQLiteStore(path).read():
+        raise error
+
+
+def test_other_trouble_is_said_of_this_file(ledger, path):
+    words = f"^the ledger {re.escape(str(path))} cannot be used: no such luck. Nothing was spent"
+    with pytest.raises(LedgerError, match=words), sqlite.SQLiteStore(path).read():
+        raise OSError("no such luck")
+
+
 def test_a_missing_ledger_is_only_made_if_that_is_asked_for(path):
     ledger = Ledger(path)
     with pytest.raises(LedgerError, match=r"there is no ledger.*create=True.*--new"):
@@ -104,7 +146,8 @@ def test_a_new_ledger_is_not_made_beside_what_is_left_of_an_old_one(path, end):
     """SQLite would take the journal for one of the new file, and undo that."""
     side = path.with_name(path.name + end)
     side.write_bytes(b"left")
-    with pytest.raises(LedgerError, match=rf"{end} is left of one.*may have been lost"):
+    words = rf"no ledger at {re.escape(str(path))}, but .*{end} is left of one.*may have been lost"
+    with pytest.raises(LedgerError, match=words):
         Ledger(path).open("people", *CAP, create=True)
     assert os.listdir(path.parent) == [side.name]
 
@@ -170,10 +213,11 @@ def test_damage_that_hides_no_entry_is_found_by_verifying(ledger, path):
 
 def test_a_file_that_vanished_is_missing_for_every_part_of_the_store(path):
     store = sqlite.SQLiteStore(path)
+    words = f"there is no ledger at {re.escape(str(path))}"
     for act in (store.check, store.identity, lambda: store.read().__enter__()):
-        with pytest.raises(LedgerError, match="there is no ledger"):
+        with pytest.raises(LedgerError, match=words):
             act()
-    with pytest.raises(LedgerError, match="there is no ledger"), store.write():
+    with pytest.raises(LedgerError, match=words), store.write():
         pass
 
 
@@ -208,6 +252,13 @@ def test_a_ledger_that_others_keep_busy_is_explained(ledger, path, monkeypatch):
     spend(ledger)
 
 
+def test_a_refusal_says_how_long_others_were_waited_for():
+    error = sqlite3.OperationalError("database is locked")
+    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    words = "the ledger FILE cannot be used: others kept it busy for 60 seconds; try again"
+    assert sqlite._reason(error, "FILE") == words
+
+
 def test_reading_never_makes_a_file(path):
     ledger = Ledger(path)
     for act in (
@@ -230,6 +281,10 @@ def test_missing_folders_and_folders_are_explained(tmp_path):
         Ledger(tmp_path / "no" / "ledger").open("people", *CAP, create=True)
     with pytest.raises(LedgerError, match="is a folder"):
         Ledger(tmp_path).open("people", *CAP, create=True)
+    with pytest.raises(LedgerError, match="does not exist; make it first"):
+        Ledger(tmp_path / "no" / "ledger").history()
+    with pytest.raises(LedgerError, match="is a folder"):
+        Ledger(tmp_path).history()
 
 
 def test_nothing_is_left_beside_the_file(ledger, path):
@@ -270,6 +325,9 @@ def test_a_new_ledger_and_its_journal_are_never_readable_by_others(path, monkeyp
     assert all(found == {0o600} for _, _, found in seen)
     assert f"{path.name}-journal" in next(files for name, files, _ in seen if name == "append")
     assert modes(path.parent) == {0o600}
+    [unnamed] = next(files for name, files, _ in seen if name == "_fill")
+    assert unnamed.startswith(".ledger-")
+    assert unnamed.endswith(".new")
 
 
 def test_the_permissions_of_an_existing_ledger_are_left_as_they_are(ledger, path):
@@ -326,6 +384,32 @@ def test_a_ledger_that_cannot_be_made_leaves_nothing_behind(path, monkeypatch):
     with pytest.raises(LedgerError, match="No space left"):
         Ledger(path).open("people", *CAP, create=True)
     assert os.listdir(path.parent) == []
+
+
+def test_the_name_of_a_new_ledger_is_on_the_disk_before_anybody_spends(path, monkeypatch):
+    seen, fsync = [], os.fsync
+
+    def watched(handle):
+        seen.append((os.fstat(handle).st_ino, path.exists()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    Ledger(path).open("people", *CAP, create=True)
+    assert seen == [(path.parent.stat().st_ino, True)]
+
+
+def test_a_ledger_is_made_where_folders_cannot_be_flushed_and_nothing_stays_open(path, monkeypatch):
+    def refuse(_):
+        raise OSError("not a file")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    before = open_files()
+    spend(Ledger(path).open("people", *CAP, create=True))
+    assert open_files() == before
+
+
+def open_files():
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
 
 
 # ---------------------------------------------------------------------- links, and files of 0.1.0
@@ -394,6 +478,109 @@ def test_a_ledger_in_wal_mode_is_read_whole_and_converted_by_the_first_write(led
     assert os.listdir(path.parent) == [path.name]
     forget()
     assert releases(ledger) == ["r1", "r2", "r3"]
+
+
+def test_a_ledger_that_is_there_is_not_made_anew_though_its_log_lies_beside_it(ledger, path):
+    spend(ledger, "r1")
+    with in_wal_mode(path, "r2"):
+        sqlite.SQLiteStore(path).create(b"key", "{}", "hash")
+        assert releases(ledger) == ["r1", "r2"]
+
+
+def test_nobody_waits_with_a_connection(ledger, path, monkeypatch):
+    """With one, nobody would ever be alone."""
+    connect, made, pauses = sqlite.connect, [], []
+
+    def watched(*args):
+        made.append(connect(*args))
+        return made[-1]
+
+    def pause(seconds):
+        pauses.append(seconds)
+        assert all(map(is_closed, made))
+
+    monkeypatch.setattr(sqlite, "connect", watched)
+    monkeypatch.setattr(sqlite.time, "sleep", pause)
+    with in_wal_mode(path, "r1"), monkeypatch.context() as patch:
+        patch.setattr(sqlite, "BUSY_SECONDS", 0.3)
+        patch.setattr(sqlite, "_lock", lambda _: False)
+        with pytest.raises(LedgerError, match=r"busy.*Nothing was spent"):
+            sqlite.SQLiteStore(path)._locked()
+    assert len(pauses) > 3
+    assert all(0.0 <= seconds <= 0.02 for seconds in pauses)
+
+
+def is_closed(connection):
+    try:
+        connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return True
+    return False
+
+
+def test_an_error_while_locking_leaves_no_connection(ledger, path, monkeypatch):
+    made = []
+
+    def fail(connection):
+        made.append(connection)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sqlite, "_lock", fail)
+    with pytest.raises(KeyboardInterrupt):
+        sqlite.SQLiteStore(path)._locked()
+    assert is_closed(made[0])
+
+
+def test_a_connection_that_cannot_be_used_is_closed(path, monkeypatch):
+    class Broken:
+        closed = False
+
+        def execute(self, _):
+            raise KeyboardInterrupt
+
+        def close(self):
+            self.closed = True
+
+    broken = Broken()
+    monkeypatch.setattr(sqlite3, "connect", lambda *_, **__: broken)
+    with pytest.raises(KeyboardInterrupt):
+        sqlite.connect(path, "mode=rw")
+    assert broken.closed
+
+
+class InWALMode:
+    """A connection to a file that stays in WAL mode, with or without an error."""
+
+    def __init__(self, code):
+        self.code, self.asked = code, []
+
+    def execute(self, statement):
+        self.asked.append(statement)
+        if statement == "PRAGMA journal_mode = DELETE" and self.code is not None:
+            error = sqlite3.OperationalError("no")
+            error.sqlite_errorcode = self.code
+            raise error
+        return self
+
+    def fetchone(self):
+        return (b"wal",)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, 261, 262])
+def test_a_file_that_others_keep_in_wal_mode_is_not_locked(code):
+    assert sqlite._lock(InWALMode(code)) is False
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, 266])
+def test_a_mode_that_cannot_be_changed_for_another_reason_is_an_error(code):
+    with pytest.raises(sqlite3.OperationalError):
+        sqlite._lock(InWALMode(code))
+
+
+def test_a_file_that_stays_in_wal_mode_is_not_locked():
+    connection = InWALMode(None)
+    assert sqlite._lock(connection) is False
+    assert connection.asked.count("BEGIN IMMEDIATE") == connection.asked.count("ROLLBACK") == 2
 
 
 def test_no_spend_is_taken_while_others_keep_the_file_in_wal_mode(ledger, path, monkeypatch):
@@ -513,10 +700,23 @@ def test_nobody_can_commit_between_two_looks_of_a_reader(ledger, path):
         other.execute("ROLLBACK")
 
 
-def test_a_commit_waits_for_the_disk(ledger, path):
+def test_a_commit_waits_for_the_disk_and_a_connection_for_others(ledger, path):
     with contextlib.closing(sqlite.connect(path, "mode=rw")) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
         assert connection.execute("PRAGMA fullfsync").fetchone() == (1,)
+        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+        assert connection.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
+        assert connection.isolation_level is None  # transactions are begun here, and nowhere else
+
+
+def test_an_error_stays_the_one_it_was_if_there_is_nothing_to_roll_back(ledger, path):
+    def fail():
+        with sqlite.SQLiteStore(path).write() as transaction:
+            transaction._connection.execute("ROLLBACK")  # as SQLite does when the disk is full
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
 
 
 @pytest.mark.parametrize("form", [str, Path, "sqlite:///{}".format, lambda path: f"{path} ?#%41é"])

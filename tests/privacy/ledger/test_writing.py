@@ -6,7 +6,7 @@ import pytest
 from ledger_helpers import opening, spending
 
 from cloakgp.privacy.ledger import LedgerError, writing
-from cloakgp.privacy.ledger.book import read_on, recall
+from cloakgp.privacy.ledger.book import read_all, read_on, recall
 from cloakgp.privacy.ledger.errors import CommitFailed
 
 
@@ -66,3 +66,4 @@ def test_an_entry_is_written_with_its_time_its_author_and_a_note_if_the_clock_we
     assert (facts["when"], facts["who"], facts["clock_went_back"]) == ("1999", "me", True)
     made, _ = spending("r2").record(store)
     assert "clock_went_back" not in made.facts  # not earlier than the last one
+    assert made == read_all(store, lambda entry: entry)[1][-1]
