@@ -9,7 +9,7 @@ does not tell with the prior mean.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -74,11 +74,17 @@ class Uncertainty:
     latent: Array  #: what would remain without privacy
     dp: Array  #: what privacy adds: the noise, and what the sketch leaves out
     observation: Array  #: how single outputs scatter around f
+    hyperparameters: Array  #: what not knowing the hyperparameters adds; 0 if they are fixed
+
+    @property
+    def curve(self) -> Array:
+        """Standard deviation of f."""
+        return np.sqrt(self.latent**2 + self.dp**2 + self.hyperparameters**2)
 
     @property
     def total(self) -> Array:
         """Standard deviation of a single new output."""
-        return np.hypot(np.hypot(self.latent, self.dp), self.observation)
+        return np.hypot(self.curve, self.observation)
 
 
 @dataclass(frozen=True)
@@ -93,12 +99,36 @@ class Decoder:
     prior_mean: float
     kind: Decode
     unit: float = 1.0  # what comes out is this many times what the model describes
+    signal: Array | None = None  # cov(T u), (r, r), where it is known already
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points`` (P,) for the noisy sketch ``s`` (r,)."""
-        # s − T u₀, where u₀ = (m − lo)/d is what u would be at the prior mean
+        return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
+
+    def variance(self, points: Array) -> Array:
+        """Return var f(points) given s, (P,), the DP noise included."""
+        if self.kind == "direct":
+            floor = self.model.variance_without_privacy(points)
+            return self.unit**2 * floor + self.dp_variance(points)
+        half = self._half(points)
+        left = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
+        return self.unit**2 * np.maximum(left, 0.0)
+
+    def whitened(self, s: Array) -> Array:
+        """Return L⁻¹ (s − E s) with L Lᵀ = cov(s): standard normal, if the model is right."""
+        white: Array = solve_triangular(self._root, self._surprise(s), lower=True)
+        return white
+
+    def log_evidence(self, s: Array) -> float:
+        """Return log p(s) under the model, without the constant −r/2 log 2π."""
+        white = self.whitened(s)
+        return -0.5 * float(white @ white) - float(np.log(np.diag(self._root)).sum())
+
+    def _surprise(self, s: Array) -> Array:
+        """Return s − E s = s − T u₀: u₀ = (m − lo)/d is what u would be at the prior mean."""
         u0 = np.broadcast_to((self.prior_mean - self.lo) / self.width, (self.T.shape[1],))
-        return self.unit * self.prior_mean + self.weights(points) @ (s - self.T @ u0)
+        surprise: Array = s - self.T @ u0
+        return surprise
 
     def weights(self, points: Array) -> Array:
         """Return B (P, r): how the prediction at ``points`` follows each published value."""
@@ -138,6 +168,7 @@ class Decoder:
             latent=self.unit * np.sqrt(self.model.variance_without_privacy(points)),
             dp=np.sqrt(self.dp_variance(points)),
             observation=np.full(len(points), self.unit * np.sqrt(noise)),
+            hyperparameters=np.zeros(len(points)),
         )
 
     @cached_property
@@ -147,19 +178,22 @@ class Decoder:
 
     def signal_covariance(self) -> Array:
         """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
+        if self.signal is not None:
+            return self.signal
         cov = self._scaled @ self.model.times_covariance(self._scaled.T)
         return 0.5 * (cov + cov.T)
 
     @cached_property
     def _root(self) -> Array:
         """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
-        cov = self.signal_covariance()
+        cov = self.signal_covariance().copy()
         cov.flat[:: len(cov) + 1] += self.noise_std**2
         return jittered_cholesky(cov)[0] if len(cov) else cov
 
-    def _cross(self, points: Array) -> Array:
-        """Return cov(f(points), s), (P, r)."""
-        return self.model.cross_times(points, self._scaled.T)
+    @cached_property
+    def _cross(self) -> Callable[[Array], Array]:
+        """Return what gives cov(f(points), s), (P, r), at any points."""
+        return self.model.crosser(self._scaled.T)
 
     def _half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""

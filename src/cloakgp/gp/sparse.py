@@ -7,7 +7,9 @@ Inputs far from the inducing ones lose influence, which is what tames outliers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -59,6 +61,8 @@ class SparseModel(LinearModel):
 
     def with_noise(self, noise_variance: Array) -> SparseModel:
         other = copy(self)
+        for derived in ("_scaled", "_B"):
+            other.__dict__.pop(derived, None)
         other._set_noise(noise_variance)
         return other
 
@@ -69,10 +73,19 @@ class SparseModel(LinearModel):
         if np.any(self.diagonal < least):  # the formulas divide by it
             self.diagonal = np.maximum(self.diagonal, least)
             self.jitter = max(self.jitter, least)
-        # B = I + Fᵀ D⁻¹ F,   C = F_* B⁻¹ Fᵀ D⁻¹
-        scaled = self.factor / self.diagonal[:, None]
-        self._B = cho_factor(np.eye(scaled.shape[1]) + self.factor.T @ scaled, lower=True)
-        self._scaled = scaled
+
+    @cached_property
+    def _scaled(self) -> Array:
+        """Return D⁻¹ F."""
+        return self.factor / self.diagonal[:, None]
+
+    @cached_property
+    def _B(self) -> tuple[Array, bool]:
+        """Return the Cholesky factor of B = I + Fᵀ D⁻¹ F:  C = F_* B⁻¹ Fᵀ D⁻¹."""
+        B: Array = self.factor.T @ self._scaled
+        B.flat[:: len(B) + 1] += 1.0
+        root: tuple[Array, bool] = cho_factor(B, lower=True)
+        return root
 
     def features(self, points: Array) -> Array:
         """Return F_* (P, M) with Q_*N = F_* Fᵀ."""
@@ -83,8 +96,18 @@ class SparseModel(LinearModel):
         return self.features(points) @ self.factor.T
 
     def cross_times(self, points: Array, B: Array) -> Array:
-        F = self.factor if points is self.X else self.features(points)
-        return F @ (self.factor.T @ B)
+        return self.crosser(B)(points)
+
+    def crosser(self, B: Array) -> Callable[[Array], Array]:
+        told = self.factor.T @ B  # (M, r): all that predictions need of everybody
+        return lambda points: (self.factor if points is self.X else self.features(points)) @ told
 
     def workload(self, points: Array) -> Array:
         return cho_solve(self._B, self.features(points).T).T @ self._scaled.T
+
+    def variance_without_privacy(self, points: Array, C: Array | None = None) -> Array:
+        # F_* Fᵀ (D + F Fᵀ)⁻¹ F F_*ᵀ = F_* (I − B⁻¹) F_*ᵀ: no matrix of points by people
+        F = self.features(points)
+        left = solve_triangular(self._B[0], F.T, lower=True)
+        unexplained = self.prior_variance(points) - np.einsum("pm,pm->p", F, F)
+        return np.maximum(unexplained + np.einsum("mp,mp->p", left, left), 0.0)
