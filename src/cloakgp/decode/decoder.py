@@ -29,6 +29,8 @@ Decode = Literal["bayes", "direct"]
 
 #: Newton steps: when they have settled, how many at most, the longest, and the shortest damping.
 SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
+#: After so many steps that did not settle, all further ones are plain and damped.
+PATIENCE, STEADY_DAMPING = 80, 0.3
 #: So many steps back are looked at for where they lead.
 MEMORY = 5
 #: Rows of a sketch are dependent if one is left with less than this share of the largest.
@@ -233,13 +235,14 @@ class Newton:
     likelihood: Likelihood
     lo: float
     width: float
+    scatter: float = 0.0  # variance of the latent values of single people around f
 
     def step(self, f: Array) -> Decoder:
         """Return the decoder of one step from latent values f (N,) of the people."""
         pseudo = linearise(self.likelihood, f)
         return replace(
             self.decoder,
-            model=self.decoder.model.with_noise(pseudo.noise),
+            model=self.decoder.model.with_noise(pseudo.noise + self.scatter),
             lo=pseudo.offset + pseudo.slope * self.lo,
             width=pseudo.slope * self.width,
         )
@@ -253,7 +256,7 @@ class Newton:
         """
         damping, last = 1.0, np.inf
         tried: list[tuple[Array, Array]] = []
-        for _ in range(MOST_STEPS):
+        for taken in range(MOST_STEPS):
             decoder = self.step(f)
             move = decoder.mean(decoder.model.X, s) - f
             size = float(np.abs(move).max(initial=0.0))
@@ -263,7 +266,12 @@ class Newton:
             damping = min(1.5 * damping, 1.0) if closer else max(0.5 * damping, SMALLEST_DAMPING)
             last = size
             tried = [*tried[-MEMORY:], (f, np.clip(move, -LONGEST_STEP, LONGEST_STEP))]
-            step = _extrapolated(tried, damping) if size < LONGEST_STEP else damping * tried[-1][1]
+            if taken >= PATIENCE:  # extrapolation leads nowhere here, small steps do
+                step = STEADY_DAMPING * tried[-1][1]
+            elif size < LONGEST_STEP:
+                step = _extrapolated(tried, damping)
+            else:
+                step = damping * tried[-1][1]
             f = f + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         return decoder
 
