@@ -20,31 +20,31 @@ class Drawer:
     """Releases of one plan, seen at ``points``; what is public is worked out once."""
 
     def __init__(self, plan: Plan, points: Array, column: int = 0) -> None:
-        self._blueprint = b = plan.blueprint
+        self._facts = facts = plan.facts
         self._points, self._column = points, column
         self._T = plan.sketch.rounded
-        decoder = b.decoder(self._T, column)
+        decoder = facts.decoder(self._T, column)
         self._weights = decoder.weights(points)
         # What is predicted from a sketch of zeros; the mean is linear in s from there.
         self._start = decoder.mean(points, np.zeros(len(self._T)))
 
     @cached_property
     def _workload(self) -> Array:
-        return self._blueprint.model.workload(self._points)
+        return self._facts.model.workload(self._points)
 
     def releases(self, y: Array, count: int, rng: np.random.Generator) -> Array:
         """Return the predictions of ``count`` releases of y, (count, P)."""
-        b = self._blueprint
-        lo, hi = b.lo[self._column], b.hi[self._column]
+        facts = self._facts
+        lo, hi = facts.lo[self._column], facts.hi[self._column]
         u = np.clip((y - lo) / (hi - lo), 0.0, 1.0)
-        s = self._T @ u + b.noise_std * rng.standard_normal((count, len(self._T)))
+        s = self._T @ u + facts.noise_std * rng.standard_normal((count, len(self._T)))
         return self._start + s @ self._weights.T
 
     def without_privacy(self, y: Array) -> Array:
         """Return the model's own prediction, m + C (y − m), from clipped outputs."""
-        b, c = self._blueprint, self._column
-        mean = b.prior_mean[c]
-        return mean + self._workload @ (np.clip(y, b.lo[c], b.hi[c]) - mean)
+        facts, c = self._facts, self._column
+        mean = facts.prior_mean[c]
+        return mean + self._workload @ (np.clip(y, facts.lo[c], facts.hi[c]) - mean)
 
 
 def releases(plan: Plan, y: Array, points: Array, count: int, rng: np.random.Generator) -> Array:

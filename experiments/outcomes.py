@@ -38,29 +38,29 @@ PAPER: dict[str, Any] = {
 
 def releases(plan: Plan, y: NDArray[Any], count: int, rng: np.random.Generator) -> Iterator[Any]:
     """Yield releases of one plan; what is public is worked out once."""
-    b = plan.blueprint
+    facts = plan.facts
 
     def noise(scale: float, size: int) -> NDArray[np.int64]:
         return np.rint(scale * rng.standard_normal(size)).astype(np.int64)
 
     def publish(step: Plan) -> NoisySketch:
         rehearsal = Noise(rehearsal=noise)
-        if b.classes is not None:
-            return release_labels(step.sketch, y, b.classes, b.budget, noise=rehearsal)
-        return release_counts(step.sketch, y, float(b.hi[0]), b.budget, noise=rehearsal)
+        if facts.classes is not None:
+            return release_labels(step.sketch, y, facts.classes, facts.budget, noise=rehearsal)
+        return release_counts(step.sketch, y, float(facts.hi[0]), facts.budget, noise=rehearsal)
 
     for _ in range(count):
         release = Release.of(
-            blueprint=b,
+            facts=facts,
             sketch=plan.sketch,
             noisy=publish(plan),
             gap=plan.gap,
             status=plan.design.status,
         )
         assert isinstance(release, LatentRelease)
-        for _ in range(1, b.iterations):
+        for _ in range(1, facts.iterations):
             f = np.column_stack([release.latent_at_people(c) for c in range(release.outputs)])
-            step = Plan.draw(b.restarted(np.clip(f, -FURTHEST, FURTHEST)))
+            step = Plan.draw(facts.restarted(np.clip(f, -FURTHEST, FURTHEST)))
             part = Part(step.sketch, publish(step))
             release = replace(release, later=(*release.later, part))
         yield release

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from reference import no_noise
 
-from cloakgp.estimators.steps import release_steps
+from cloakgp.estimators.steps import release_plan
 from cloakgp.plan.parts import Part
 from cloakgp.privacy import Noise, release_counts, release_labels
 from cloakgp.privacy.mechanism.sketch import value_bits_for
@@ -15,22 +16,13 @@ from cloakgp.privacy.mechanism.sketch import value_bits_for
 
 def rehearse(plan, outputs, noise=no_noise):
     """Release a plan of classes or counts with the given noise."""
-    b = plan.blueprint
-    core, public = (
-        (release_labels, b.classes) if b.classes is not None else (release_counts, float(b.hi[0]))
-    )
-
-    def publish(step, first):
-        return core(
-            step.sketch,
-            outputs,
-            public,
-            b.budget,
-            groups=b.groups,
-            noise=Noise(rehearsal=noise),
-        )
-
-    return release_steps(plan, publish, None, "rehearsal")
+    facts = plan.facts
+    if facts.classes is not None:
+        publish = partial(release_labels, labels=outputs, classes=facts.classes)
+    else:
+        publish = partial(release_counts, counts=outputs, cap=float(facts.hi[0]))
+    publish = partial(publish, budget=facts.budget, groups=facts.groups)
+    return release_plan(plan, publish, Noise(rehearsal=noise), None, "rehearsal")
 
 
 def normal(seed):
@@ -41,13 +33,13 @@ def normal(seed):
 
 def restamped(made, epsilon=1.0, delta=1e-5):
     """Stamp a release without noise as private, so that it passes every check."""
-    budget = replace(made.blueprint.budget, epsilon=epsilon, delta=delta)
-    b, sigma = replace(made.blueprint, budget=budget), budget.part_sigma
+    budget = replace(made.facts.budget, epsilon=epsilon, delta=delta)
+    facts, sigma = replace(made.facts, budget=budget), budget.part_sigma
     parts = []
     for sketch, noisy in made.parts:
         bits = sketch.bits + value_bits_for(sketch, sigma * noisy.sensitivity)
         values = np.rint(np.ldexp(noisy.values.astype(float), bits - noisy.bits)).astype(np.int64)
-        facts = {"values": values, "bits": bits, "sigma": sigma, "private": True}
-        parts.append(Part(sketch, replace(noisy, **facts, epsilon=epsilon, delta=delta)))
+        stamp = {"values": values, "bits": bits, "sigma": sigma, "private": True}
+        parts.append(Part(sketch, replace(noisy, **stamp, epsilon=epsilon, delta=delta)))
     first, *later = parts
-    return replace(made, blueprint=b, sketch=first.sketch, noisy=first.noisy, later=tuple(later))
+    return replace(made, facts=facts, sketch=first.sketch, noisy=first.noisy, later=tuple(later))

@@ -169,7 +169,7 @@ def test_a_draw_without_noise_is_what_the_core_would_publish(plan_and_data):
         Budget(1.0, 0.001),
         noise=Noise(rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64)),
     )
-    decoder = plan.blueprint.decoder(plan.sketch.rounded)
+    decoder = plan.facts.decoder(plan.sketch.rounded)
     np.testing.assert_allclose(drawn, decoder.mean(X, noisy.s), atol=0.02)
 
 
@@ -177,8 +177,8 @@ def test_draws_have_the_spread_of_real_releases(plan_and_data):
     # 4000 draws know a standard deviation to 1.1 %; 6 % is more than five of those.
     plan, X, y = plan_and_data
     at = X[:3]
-    decoder = plan.blueprint.decoder(plan.sketch.rounded)
-    std = plan.blueprint.noise_std * np.linalg.norm(decoder.weights(at), axis=1)
+    decoder = plan.facts.decoder(plan.sketch.rounded)
+    std = plan.facts.noise_std * np.linalg.norm(decoder.weights(at), axis=1)
     drawn = releases(plan, y, at, 4000, np.random.default_rng(0)).std(axis=0)
     np.testing.assert_allclose(drawn, std, rtol=0.06)
     assert not np.allclose(drawn, 1.1 * std, rtol=0.03)
@@ -220,15 +220,15 @@ def test_two_steps_that_add_their_budgets_have_the_noise_of_half_a_budget_each()
     gaussian = figure_4.model(2, 1.0, outcomes.PAPER)
     whole = gaussian_sigma(figure_4.EPSILON, figure_4.DELTA, "hall")
     X = np.hstack([X, X])
-    assert np.isclose(added.plan(X).blueprint.noise_std, half)
-    assert np.isclose(gaussian.plan(X).blueprint.noise_std, np.sqrt(2.0) * whole)
+    assert np.isclose(added.plan(X).facts.noise_std, half)
+    assert np.isclose(gaussian.plan(X).facts.noise_std, np.sqrt(2.0) * whole)
 
 
 def test_a_classifier_of_labels_that_nobody_turned_is_the_one_without_privacy():
     X, y = labelled()
     model = PrivateGPClassifier(classes=[0.0, 1.0])
     release = outcomes.without_privacy(model, X, y)
-    kernel = release.blueprint.model.kernel
+    kernel = release.facts.model.kernel
     at = np.linspace(0, 10, 7)[:, None]
     found = others.turned_labels_gp(kernel(X), kernel(X, at), y, 0.0)
     np.testing.assert_allclose(found, release.latent(at), atol=1e-2)

@@ -251,7 +251,7 @@ PLANTED = {
     "one value": lambda m, y: setattr(m, "secret_", float(y[7])),
     "a list": lambda m, y: setattr(m, "secret_", y.tolist()),
     "a view": lambda m, y: setattr(m, "secret_", y[:3][:0]),
-    "deep inside": lambda m, y: setattr(m.release_.blueprint.model, "cache", {"u": [(y,)]}),
+    "deep inside": lambda m, y: setattr(m.release_.facts.model, "cache", {"u": [(y,)]}),
     "scaled": lambda m, y: setattr(m, "secret_", (y - LO) / (HI - LO)),
     "centred": lambda m, y: setattr(m, "secret_", y - 0.5 * (LO + HI)),
     "quantised": lambda m, y: setattr(m, "secret_", quantised(y)),

@@ -122,7 +122,7 @@ def _counts(
         errors.append(np.sqrt(np.mean((mean - truth) ** 2)))
         inside.append(np.mean(np.abs(mean - truth) <= Z * std))
         width.append(np.mean(2.0 * Z * std))
-        prior = float(np.sqrt(np.mean((release.blueprint.prior_mean[0] - truth) ** 2)))
+        prior = float(np.sqrt(np.mean((release.facts.prior_mean[0] - truth) ** 2)))
     found = (float(np.mean(v)) for v in (errors, inside, width))
     return (name, epsilon, seed, *found, prior)  # type: ignore[return-value]
 

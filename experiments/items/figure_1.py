@@ -28,7 +28,7 @@ def compute(run: Run) -> Result:
     for method, make in heights.METHODS.items():
         run.say(method)
         plan = make(X).plan(X, at=points)
-        parts = plan.blueprint.decoder(plan.sketch.rounded).uncertainty(points)
+        parts = plan.facts.decoder(plan.sketch.rounded).uncertainty(points)
         plans[method] = plan
         drawn[method] = releases(plan, y, points, SAMPLES, run.rng("figure 1", method))
         curves.append(
@@ -88,7 +88,7 @@ def _noise(curves: pd.DataFrame, plans: dict, X: np.ndarray) -> pd.DataFrame:
     rows = {}
     for method, plan in plans.items():
         own = curves[curves["method"] == method].set_index("age")["noise_std_cm"]
-        decoder = plan.blueprint.decoder(plan.sketch.rounded)
+        decoder = plan.facts.decoder(plan.sketch.rounded)
         rows[method] = {f"at {age}": own[age] for age in MARKS} | {
             "largest": own.max(),
             "over the women": float(np.sqrt(np.mean(decoder.dp_variance(X)))),

@@ -29,7 +29,7 @@ def compute(run: Run) -> Result:
     for method, make in heights.METHODS.items():
         run.say(method)
         plan = make(X).plan(X, at=points)
-        decoder = plan.blueprint.decoder(plan.sketch.rounded)
+        decoder = plan.facts.decoder(plan.sketch.rounded)
         noise = np.sqrt(decoder.dp_variance(points))
         women = np.sqrt(decoder.dp_variance(X))
         shown = releases(plan, y, points, 1, run.rng("figure 2", method))[0]
@@ -43,7 +43,7 @@ def compute(run: Run) -> Result:
         frame |= {"private_cm": shown[:-1], "noise_std_cm": noise[:-1]}
         maps.append(pd.DataFrame(frame))
         fine = _grid(45)
-        pictures[method] = (fine, without_privacy(plan, y, fine), plan.blueprint.model)
+        pictures[method] = (fine, without_privacy(plan, y, fine), plan.facts.model)
     noise = pd.DataFrame.from_dict(rows, orient="index")
     maps = pd.concat(maps, ignore_index=True)
     standard, variable, sparse, ours = (noise.loc[m] for m in heights.METHODS)

@@ -126,7 +126,7 @@ def _row(run: Run, n: int, epsilon: float) -> dict[str, Any]:
             inside = np.clip(prediction, *BOUNDS)  # free, and helps everybody
             squared[name].append(float(np.mean(rmse(inside, truth) ** 2)))
     error = {name: float(np.sqrt(np.mean(values))) for name, values in squared.items()}
-    decoder = plan.blueprint.decoder(plan.sketch.rounded)
+    decoder = plan.facts.decoder(plan.sketch.rounded)
     forecast = np.mean(decoder.dp_variance(at) + decoder.uncertainty(at).latent ** 2)
     return {
         "N": n,

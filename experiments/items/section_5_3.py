@@ -45,7 +45,7 @@ def compute(run: Run) -> Result:
         theirs = paper(lambda X, k=kernel: k)(X).plan(X, at=AGES[:, None])
         ours = paper(lambda X, k=kernel: k, design="bayes", decode="bayes", calibration="analytic")
         ours = ours(X).plan(X, at=AGES[:, None])
-        c = theirs.blueprint.model.workload(old)[0]
+        c = theirs.facts.model.workload(old)[0]
         at = int(OLD)
         rows[name] = {
             f"correlation of {DENSE:g} and {OLD:g} years": prior[int(DENSE)],

@@ -253,7 +253,7 @@ def errors_and_uncertainty(case, decode, design, epsilon, draws=DRAWS):
     def noise(scale, count):
         return np.rint(scale * rng.standard_normal(count)).astype(np.int64)
 
-    found = plan.blueprint.decoder(plan.sketch.rounded)
+    found = plan.facts.decoder(plan.sketch.rounded)
     errors = []
     for f, y in zip(*prior.draw(rng, 0.5, draws), strict=True):
         noisy = release_sketch(
@@ -265,7 +265,7 @@ def errors_and_uncertainty(case, decode, design, epsilon, draws=DRAWS):
             noise=Noise(rehearsal=noise),
         )
         errors.append(f - found.mean(POINTS, noisy.s))
-    released = Release(plan.blueprint, plan.sketch, noisy, plan.gap, plan.design.status)
+    released = Release(plan.facts, plan.sketch, noisy, plan.gap, plan.design.status)
     np.testing.assert_allclose(f - released.predict(POINTS), errors[-1], atol=1e-12)
     return np.array(errors), released.uncertainty(POINTS), released
 

@@ -166,7 +166,7 @@ def test_what_is_released_is_what_was_planned_though_a_parameter_changes(kind, m
     )
     module = sys.modules[f"cloakgp.estimators.{where}"]
     core = getattr(module, name)
-    monkeypatch.setattr(module, name, lambda *a, **k: asked.append(a[3]) or core(*a, **k))
+    monkeypatch.setattr(module, name, lambda *a, **k: asked.append(k["budget"]) or core(*a, **k))
     model = ESTIMATORS[kind]()
     model.set_params(epsilon=Drifting(1.0, 40.0), delta=Drifting(1e-5, 0.4))
     released = model.fit(A[:, [0]], HEIGHTS.copy()).release_
@@ -202,7 +202,7 @@ def test_inputs_that_change_while_a_release_is_made_change_nothing(tmp_path):
     model = ESTIMATORS["regressor"]().set_params(ledger=book, dataset="people")
     fitted = model.fit(mine, HEIGHTS.copy())
     assert np.all(mine == 0.0)
-    np.testing.assert_array_equal(fitted.release_.blueprint.model.X, A[:, [0]])
+    np.testing.assert_array_equal(fitted.release_.facts.model.X, A[:, [0]])
     assert fitted.release_.verify().ok
 
 

@@ -179,7 +179,7 @@ def test_the_noise_of_the_papers_setting_is_what_it_claims():
 def test_every_design_and_target_gives_a_release_that_verifies(design):
     for target in ("points", "latents"):
         release = two(design=design, target=target, inducing=6).fit(X, Y).release_
-        assert release.blueprint.target == target
+        assert release.facts.target == target
         assert release.verify().ok
 
 
@@ -203,7 +203,7 @@ def test_the_target_is_whichever_the_plan_forecasts_to_be_better():
             }
             best = min(plans[t].forecast_rmse for t in ("points", "latents"))
             assert plans["auto"].forecast_rmse == best
-    assert two().plan(X).blueprint.target == "points"
+    assert two().plan(X).facts.target == "points"
 
 
 # --- several iterations
@@ -260,21 +260,25 @@ def test_decoding_settles_where_another_step_changes_nothing():
 def test_replacing_one_label_moves_no_query_further_than_its_noise_is_for(kind, iterations):
     make, labels = (two, Y) if kind == "two" else (three, THREE)
     plan = make(iterations=iterations).plan(X)
-    b = plan.blueprint
+    facts = plan.facts
     base = release_labels(
-        plan.sketch, labels, b.classes, Budget(1, 0.1), noise=Noise(rehearsal=no_noise)
+        plan.sketch, labels, facts.classes, Budget(1, 0.1), noise=Noise(rehearsal=no_noise)
     )
     largest = 0.0
     for person in range(N):
-        for other in b.classes:
+        for other in facts.classes:
             neighbour = labels.copy()
             neighbour[person] = other
             moved = release_labels(
-                plan.sketch, neighbour, b.classes, Budget(1, 0.1), noise=Noise(rehearsal=no_noise)
+                plan.sketch,
+                neighbour,
+                facts.classes,
+                Budget(1, 0.1),
+                noise=Noise(rehearsal=no_noise),
             )
             step = (moved.values - base.values).astype(object)  # exact
             largest = max(largest, math.sqrt(int((step**2).sum())) / 2**moved.bits)
-    assert 0.9 * b.sensitivity < largest <= b.sensitivity
+    assert 0.9 * facts.sensitivity < largest <= facts.sensitivity
 
 
 @pytest.mark.parametrize("design", ["bayes", "volume"])
@@ -284,7 +288,7 @@ def test_owners_of_several_rows_cannot_move_the_sketch_further_than_one(kind, de
     owners = np.arange(N) // 4
     release = make(design=design).fit(X, labels, groups=owners).release_
     T = release.sketch.rounded
-    squared = squared_sensitivity(release.sketch, release.blueprint.groups, joint=kind != "two")
+    squared = squared_sensitivity(release.sketch, release.facts.groups, joint=kind != "two")
     assert squared <= 1 << (2 * release.sketch.bits)
     assert largest_move(T, owners.tolist()) <= 1.0
     if kind == "three":  # moves of single rows of a group, each of them a class for another
@@ -296,7 +300,7 @@ def test_owners_of_several_rows_cannot_move_the_sketch_further_than_one(kind, de
                 own = owners == owner
                 assert np.linalg.norm(T[:, own] @ (a - b)[own]) <= math.sqrt(2.0) + 1e-12
     assert release.verify().ok
-    assert release.blueprint.people == N // 4
+    assert release.facts.people == N // 4
 
 
 # --- labels

@@ -103,8 +103,8 @@ def test_a_fit_records_one_spend_with_the_noise_of_its_guarantee(case, book, acc
     assert facts["what"] == f"{type(model).__name__}.fit"
     noisy, release = model.release_.noisy, model.release_
     assert noisy.sigma == pytest.approx(sigma * math.sqrt(noisy.parts), rel=1e-12)
-    assert facts["parameters"]["people"] == release.blueprint.people
-    assert facts["parameters"]["task"] == release.blueprint.task
+    assert facts["parameters"]["people"] == release.facts.people
+    assert facts["parameters"]["task"] == release.facts.task
     assert release.private
     if model.calibration == "analytic" and model.delta == CAP[1]:
         assert book.spent("people") == pytest.approx(0.7, rel=1e-6)

@@ -74,16 +74,16 @@ def no_noise(scale, count):
 
 def rehearse(plan, outputs, noise=no_noise):
     """Release a plan with the given noise, and return it ready to predict."""
-    b = plan.blueprint
+    facts = plan.facts
     noisy = release_sketch(
         plan.sketch,
         outputs,
-        (b.lo, b.hi),
-        b.budget,
-        groups=b.groups,
+        (facts.lo, facts.hi),
+        facts.budget,
+        groups=facts.groups,
         noise=Noise(rehearsal=noise),
     )
-    return Release(b, plan.sketch, noisy, plan.gap, plan.design.status)
+    return Release(facts, plan.sketch, noisy, plan.gap, plan.design.status)
 
 
 # --- without noise
@@ -235,15 +235,15 @@ def test_outputs_outside_the_bounds_count_as_the_bounds():
 
 def test_defaults_come_from_inputs_and_bounds_alone():
     plans = [estimator().fit(X, values).release_ for values in (y, 0.0 * y, 10.0 - y)]
-    kernels = {str(p.blueprint.model.kernel) for p in plans}
+    kernels = {str(p.facts.model.kernel) for p in plans}
     assert len(kernels) == 1
     for other in plans[1:]:
-        b, first = other.blueprint, plans[0].blueprint
-        assert b.model.kernel.get_params().keys() == first.model.kernel.get_params().keys()
-        np.testing.assert_array_equal(b.model.kernel(X), first.model.kernel(X))
-        assert b.model.noise_variance == first.model.noise_variance
-        np.testing.assert_array_equal(b.prior_mean, [5.0])
-        np.testing.assert_array_equal(b.points, first.points)
+        facts, first = other.facts, plans[0].facts
+        assert facts.model.kernel.get_params().keys() == first.model.kernel.get_params().keys()
+        np.testing.assert_array_equal(facts.model.kernel(X), first.model.kernel(X))
+        assert facts.model.noise_variance == first.model.noise_variance
+        np.testing.assert_array_equal(facts.prior_mean, [5.0])
+        np.testing.assert_array_equal(facts.points, first.points)
         np.testing.assert_array_equal(other.sketch.matrix, plans[0].sketch.matrix)
         assert (other.gap, other.status) == (plans[0].gap, plans[0].status)
 
@@ -266,7 +266,7 @@ def test_defaults_follow_the_units_of_inputs_and_outputs(units):
 def test_a_constant_input_has_no_influence_by_default():
     for constant in (0.0, 0.1, 1e8):
         both = np.column_stack([LINE, np.full(N, constant)])
-        kernel = estimator().plan(both).blueprint.model.kernel
+        kernel = estimator().plan(both).facts.model.kernel
         near, far = np.array([[5.0, constant]]), np.array([[5.0, constant + 0.01]])
         assert kernel(near, far)[0, 0] / kernel.diag(near)[0] > 0.99
 
@@ -328,7 +328,7 @@ def test_the_dp_part_vanishes_with_the_budget_and_ends_at_the_prior_without():
     for more, less in pairwise(stds):
         assert np.all(less < more)
     assert stds[-1].max() < 1e-5
-    prior = np.sqrt(dp[1e-4].blueprint.model.prior_variance(POINTS))
+    prior = np.sqrt(dp[1e-4].facts.model.prior_variance(POINTS))
     np.testing.assert_allclose(dp[1e-4].total_std, prior, rtol=1e-3)
 
 
@@ -473,7 +473,7 @@ def test_each_output_may_have_its_own_bounds_and_prior_mean():
     expected = [1.0, 7.0] + joint.C @ (table - [1.0, 7.0])
     np.testing.assert_allclose(model.predict(POINTS), expected, atol=1e-7)
     private = PrivateGPRegressor(bounds=bounds).fit(X, table).release_
-    np.testing.assert_array_equal(private.blueprint.prior_mean, [5.0, 100.0])
+    np.testing.assert_array_equal(private.facts.prior_mean, [5.0, 100.0])
     options = {"bounds": bounds, "decode": "direct", "design": "volume"}
     dp = PrivateGPRegressor(4.0 * RBF(3.0), **options).plan(X, at=POINTS).noise_std
     np.testing.assert_allclose(dp[:, 1], 20.0 * dp[:, 0], rtol=1e-4)
@@ -488,9 +488,9 @@ def test_bounds_of_several_outputs_are_a_pair_for_each_column():
         [(0, 350), np.array([400, 500])],
     ):
         model = PrivateGPRegressor(bounds=pairs)
-        for facts in (model.plan(X).blueprint, model.fit(X, table).release_.blueprint):
+        for facts in (model.plan(X).facts, model.fit(X, table).release_.facts):
             assert (facts.lo.tolist(), facts.hi.tolist()) == ([0.0, 400.0], [350.0, 500.0])
-    three = PrivateGPRegressor(bounds=[(0, 1), (2, 4), (5, 9)]).plan(X).blueprint
+    three = PrivateGPRegressor(bounds=[(0, 1), (2, 4), (5, 9)]).plan(X).facts
     assert (three.lo.tolist(), three.hi.tolist()) == ([0.0, 2.0, 5.0], [1.0, 4.0, 9.0])
 
 
@@ -501,7 +501,7 @@ def test_bounds_of_several_outputs_are_a_pair_for_each_column():
 )
 def test_two_numbers_are_the_bounds_of_all_outputs(bounds):
     for outputs, columns in ((y, 1), (Y, 3)):
-        facts = PrivateGPRegressor(bounds=bounds).fit(X, outputs).release_.blueprint
+        facts = PrivateGPRegressor(bounds=bounds).fit(X, outputs).release_.facts
         assert (facts.lo.tolist(), facts.hi.tolist()) == ([0.0] * columns, [10.0] * columns)
 
 
@@ -573,7 +573,7 @@ def test_names_of_outputs_are_kept():
 def assert_sound(model, points):
     mean, std = model.predict(points, return_std=True)
     covariance = model.predict(points, return_cov=True)[1]
-    prior = np.sqrt(model.release_.blueprint.model.prior_variance(points))
+    prior = np.sqrt(model.release_.facts.model.prior_variance(points))
     assert np.all(np.isfinite(mean))
     assert np.all(np.isfinite(covariance))
     assert np.all((std >= 0) & np.isfinite(std))
@@ -786,7 +786,7 @@ def test_a_ledger_is_not_silently_ignored(name):
 
 def test_more_inducing_inputs_than_people_are_the_people():
     plan = estimator(inducing=500).plan(X)
-    np.testing.assert_array_equal(plan.blueprint.model.inducing, np.unique(X, axis=0))
+    np.testing.assert_array_equal(plan.facts.model.inducing, np.unique(X, axis=0))
 
 
 BAD_INPUTS = {

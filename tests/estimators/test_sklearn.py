@@ -132,7 +132,7 @@ def test_parameters_inside_the_kernel_can_be_set():
     model.set_params(kernel__k2__length_scale=7.0, epsilon=3.0)
     assert model.kernel.k2.length_scale == 7.0
     released = model.fit(X, y).release_
-    assert released.blueprint.model.kernel.k2.length_scale == 7.0
+    assert released.facts.model.kernel.k2.length_scale == 7.0
     assert released.epsilon == 3.0
 
 
@@ -205,9 +205,9 @@ def test_names_of_columns_are_kept(kind):
     frame = FRAMES[kind]
     model = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(frame(X), y)
     assert list(model.feature_names_in_) == COLUMNS
-    assert model.release_.blueprint.feature_names == tuple(COLUMNS)
+    assert model.release_.facts.feature_names == tuple(COLUMNS)
     plan = PrivateGPRegressor(bounds=(0, 10)).plan(frame(X))
-    assert plan.blueprint.feature_names == tuple(COLUMNS)
+    assert plan.facts.feature_names == tuple(COLUMNS)
     assert list(plan.to_frame().columns[:2]) == COLUMNS
     plain = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict(frame(X)), plain.predict(X), atol=1e-12)
@@ -218,7 +218,7 @@ def test_columns_of_the_workload_and_of_a_release_are_found_by_name(kind):
     frame = FRAMES[kind]
     turned = frame(X[:5])[COLUMNS[::-1]]
     model = PrivateGPRegressor(bounds=(0, 10), random_state=0).fit(frame(X), y, at=turned)
-    np.testing.assert_array_equal(model.release_.blueprint.points, X[:5])
+    np.testing.assert_array_equal(model.release_.facts.points, X[:5])
     np.testing.assert_array_equal(model.release_.predict(turned), model.predict(frame(X[:5])))
     with pytest.raises(ValueError, match="order"):
         model.predict(turned)
@@ -263,7 +263,7 @@ def test_outputs_may_be_a_column_of_any_library(outputs, name):
 def test_columns_without_names_are_found_by_their_place():
     frame = pd.DataFrame(X)  # columns 0 and 1
     model = PrivateGPRegressor(bounds=(0, 10))
-    assert model.plan(frame, at=frame[:5]).blueprint.feature_names is None
+    assert model.plan(frame, at=frame[:5]).facts.feature_names is None
     fitted = model.fit(frame, y, at=frame[:5])
     assert not hasattr(fitted, "feature_names_in_")
     np.testing.assert_array_equal(fitted.release_.predict(frame), fitted.predict(X))
@@ -353,7 +353,7 @@ def test_classes_and_counts_work_at_the_end_of_a_pipeline():
     second = make_pipeline(StandardScaler(), counts)
     second.fit(X, COUNTS, privategpcountregressor__exposure=exposure)
     assert np.all(second.predict(X) > 0)
-    found = second[-1].release_.blueprint.likelihood.exposure
+    found = second[-1].release_.facts.likelihood.exposure
     np.testing.assert_array_equal(found, exposure)
 
 

@@ -50,7 +50,7 @@ def test_one_of_several_outputs_among_the_inputs_is_refused(unspent):
 def test_of_points_with_names_only_the_columns_of_the_inputs_are_taken():
     model = ESTIMATORS["regressor"]()
     fitted = model.fit(pandas[["age"]], pandas["height"], at=pandas.head(5))
-    np.testing.assert_array_equal(fitted.release_.blueprint.points, A[:5, :1])
+    np.testing.assert_array_equal(fitted.release_.facts.points, A[:5, :1])
     renamed = pandas.rename(columns={"height": "public"})
     at = renamed[["public", "age"]].rename(columns={"public": "age", "age": "height"})
     refuse(ESTIMATORS["regressor"](), "at shares", pandas[["age"]], pandas["height"], at=at)

@@ -29,8 +29,8 @@ estimator = partial(PrivateGPRegressor, KERNEL, bounds=BOUNDS, noise_variance=NO
 
 
 def private_release(plan, y):
-    b = plan.blueprint
-    return release_sketch(plan.sketch, y, (b.lo, b.hi), b.budget, groups=b.groups)
+    facts = plan.facts
+    return release_sketch(plan.sketch, y, (facts.lo, facts.hi), facts.budget, groups=facts.groups)
 
 
 # --- no y
@@ -67,7 +67,7 @@ def test_noise_std_is_the_spread_of_real_releases(decode, design, options):
     groups = options.pop("groups", None)
     plan = estimator(decode=decode, design=design, **options).plan(X, at=AT, groups=groups)
     y = np.random.default_rng(1).normal(size=N)
-    found = plan.blueprint.decoder(plan.sketch.rounded)
+    found = plan.facts.decoder(plan.sketch.rounded)
     releases = 400
     predictions = np.array([found.mean(AT, private_release(plan, y).s) for _ in range(releases)])
     # (releases − 1) s²/σ² is chi-squared: each of the 6 points is outside with probability 1e-8.
@@ -95,16 +95,16 @@ def test_the_forecast_is_the_distance_to_the_non_private_prediction(
         joint = sparse_joint(KERNEL, X, NOISE, AT, inducing, "fitc")
     rng = np.random.default_rng(2)
     _, draws = joint.draw(rng, 0.0, 1000)
-    found = plan.blueprint.decoder(plan.sketch.rounded)
-    b = plan.blueprint
+    found = plan.facts.decoder(plan.sketch.rounded)
+    facts = plan.facts
     distances = []
     for y in draws:
         noisy = release_sketch(
             plan.sketch,
             y,
             BOUNDS,
-            b.budget,
-            groups=b.groups,
+            facts.budget,
+            groups=facts.groups,
             noise=Noise(
                 rehearsal=lambda scale, n: np.rint(scale * rng.standard_normal(n)).astype(np.int64)
             ),
@@ -112,16 +112,14 @@ def test_the_forecast_is_the_distance_to_the_non_private_prediction(
         distances.append(found.mean(AT, noisy.s) - joint.C @ y)
     measured = np.mean(np.square(distances), axis=0)
     np.testing.assert_allclose(np.sqrt(measured), plan.noise_std, rtol=0.1)
-    assert math.sqrt(plan.blueprint.weights @ measured) == pytest.approx(
-        plan.forecast_rmse, rel=0.07
-    )
+    assert math.sqrt(plan.facts.weights @ measured) == pytest.approx(plan.forecast_rmse, rel=0.07)
 
 
 def test_the_forecast_weights_points_by_the_people_they_stand_for():
     crowded = np.r_[np.zeros((30, 1)), [[10.0]]]
     plan = PrivateGPRegressor(RBF(1.0), bounds=(0, 1), noise_variance=0.01).plan(crowded)
-    np.testing.assert_allclose(plan.blueprint.weights, [30 / 31, 1 / 31])
-    expected = math.sqrt(plan.blueprint.weights @ plan.noise_std**2)
+    np.testing.assert_allclose(plan.facts.weights, [30 / 31, 1 / 31])
+    expected = math.sqrt(plan.facts.weights @ plan.noise_std**2)
     assert plan.forecast_rmse == pytest.approx(expected)
 
 
@@ -203,7 +201,7 @@ def test_comparing_budgets_shows_less_noise_for_more_budget(decode):
     assert own["typical_noise_std"] == plan.forecast_rmse
     few = plan.compare_epsilons((0.5, 2.0))
     assert list(few["epsilon"]) == [0.5, 2.0]
-    again = estimator(decode=decode, design=plan.blueprint.design, epsilon=2.0).plan(X)
+    again = estimator(decode=decode, design=plan.facts.design, epsilon=2.0).plan(X)
     assert few["typical_noise_std"][1] == pytest.approx(again.forecast_rmse, rel=1e-9)
 
 

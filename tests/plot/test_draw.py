@@ -103,7 +103,7 @@ def test_a_map_shows_mean_and_noise_with_colour_bars_inputs_and_inducing_inputs(
     assert len(figure.axes) == 4  # two maps, two colour bars
     assert {"public inputs", "inducing inputs"} == set(labels(figure))
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
-    assert len(crosses[0].get_xdata()) == len(area.blueprint.model.inducing)
+    assert len(crosses[0].get_xdata()) == len(area.facts.model.inducing)
 
 
 def test_inducing_inputs_are_marked_on_curves_too():

@@ -30,7 +30,7 @@ def circles(walk, job):
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
 def test_a_release_is_loaded_verified_used_and_saved_without_a_way_back(walk, path, tmp_path):
     release = Release.load(path)
-    points = release.blueprint.points
+    points = release.facts.points
     jobs = {
         "load": lambda: Release.load(path),
         "verify": lambda: release.verify(),

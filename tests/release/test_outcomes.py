@@ -85,7 +85,7 @@ def test_a_loaded_release_says_the_same_to_the_last_bit(name, fitted, tmp_path):
         np.testing.assert_array_equal(ours.sketch.matrix, theirs.sketch.matrix)
         np.testing.assert_array_equal(ours.noisy.values, theirs.noisy.values)
         assert replace(ours.noisy, values=None) == replace(theirs.noisy, values=None)
-    ours, theirs = loaded.blueprint, release.blueprint
+    ours, theirs = loaded.facts, release.facts
     assert ours.classes == theirs.classes
     if theirs.classes is not None:
         assert [type(c) for c in ours.classes] == [type(c) for c in theirs.classes]
@@ -148,7 +148,7 @@ def longer_column(release, part=0):
 
 
 def with_facts(release, **facts):
-    return replace(release, blueprint=replace(release.blueprint, **facts))
+    return replace(release, facts=replace(release.facts, **facts))
 
 
 TAMPERED = {

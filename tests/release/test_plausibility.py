@@ -55,11 +55,11 @@ def designed(kind, epsilon):
     """A release by the sketch of a private one, but without noise, stamped as private."""
     model, outputs = KINDS[kind]
     plan = model(epsilon=epsilon).plan(X)
-    b = plan.blueprint
-    if b.task != "regression":
+    facts = plan.facts
+    if facts.task != "regression":
         return restamped(rehearse(plan, outputs, no_noise), epsilon)
-    noisy = release(plan.sketch, outputs, (b.lo, b.hi), b.budget, noise=NO_NOISE)
-    made = Release(b, plan.sketch, noisy, gap=plan.gap, status=plan.design.status)
+    noisy = release(plan.sketch, outputs, (facts.lo, facts.hi), facts.budget, noise=NO_NOISE)
+    made = Release(facts, plan.sketch, noisy, gap=plan.gap, status=plan.design.status)
     return restamped(made, epsilon)
 
 

@@ -104,7 +104,7 @@ def test_every_public_fact_comes_back(name, fitted, tmp_path):
         assert getattr(loaded, fact) == getattr(release, fact)
     assert loaded.version == release.version
     assert loaded.target_names == release.target_names
-    ours, theirs = loaded.blueprint, release.blueprint
+    ours, theirs = loaded.facts, release.facts
     for fact in ("design", "decode", "budget", "rank", "feature_names"):
         assert getattr(ours, fact) == getattr(theirs, fact)
     for fact in ("points", "weights", "lo", "hi", "prior_mean", "unit", "groups"):
@@ -204,8 +204,8 @@ def changed(release, **parts):
 
 def budgeted(release, **changes):
     """The public facts of a release with another budget."""
-    blueprint = release.blueprint
-    return replace(blueprint, budget=replace(blueprint.budget, **changes))
+    facts = release.facts
+    return replace(facts, budget=replace(facts.budget, **changes))
 
 
 def longer_column(release):
@@ -216,9 +216,7 @@ def longer_column(release):
 
 
 def one_owner(release):
-    return changed(
-        release, blueprint=replace(release.blueprint, groups=np.zeros(N, dtype=np.int64))
-    )
+    return changed(release, facts=replace(release.facts, groups=np.zeros(N, dtype=np.int64)))
 
 
 TAMPERED = {
@@ -231,17 +229,17 @@ TAMPERED = {
     ),
     "hardly any noise": (lambda r: changed(r, noisy_sigma=1e-9), "noise", "but needs"),
     "a smaller epsilon": (
-        lambda r: changed(r, noisy_epsilon=0.999, blueprint=budgeted(r, epsilon=0.999)),
+        lambda r: changed(r, noisy_epsilon=0.999, facts=budgeted(r, epsilon=0.999)),
         "noise",
         "but needs",
     ),
     "a smaller delta": (
-        lambda r: changed(r, noisy_delta=9e-6, blueprint=budgeted(r, delta=9e-6)),
+        lambda r: changed(r, noisy_delta=9e-6, facts=budgeted(r, delta=9e-6)),
         "noise",
         "but needs",
     ),
     "no noise called private": (
-        lambda r: changed(r, noisy_epsilon=math.inf, blueprint=budgeted(r, epsilon=math.inf)),
+        lambda r: changed(r, noisy_epsilon=math.inf, facts=budgeted(r, epsilon=math.inf)),
         "contents",
         "no noise was added",
     ),
@@ -290,34 +288,32 @@ TAMPERED = {
         "int32",
     ),
     "bounds for other outputs": (
-        lambda r: changed(r, blueprint=replace(r.blueprint, hi=np.array([10.0, 10.0]))),
+        lambda r: changed(r, facts=replace(r.facts, hi=np.array([10.0, 10.0]))),
         "contents",
         "bounds",
     ),
     "bounds the wrong way": (
-        lambda r: changed(r, blueprint=replace(r.blueprint, hi=r.blueprint.lo)),
+        lambda r: changed(r, facts=replace(r.facts, hi=r.facts.lo)),
         "contents",
         "bounds",
     ),
     "owners of fewer rows": (
-        lambda r: changed(
-            r, blueprint=replace(r.blueprint, groups=np.arange(N - 1, dtype=np.int64))
-        ),
+        lambda r: changed(r, facts=replace(r.facts, groups=np.arange(N - 1, dtype=np.int64))),
         "contents",
         "groups",
     ),
     "weights of fewer points": (
-        lambda r: changed(r, blueprint=replace(r.blueprint, weights=r.blueprint.weights[1:])),
+        lambda r: changed(r, facts=replace(r.facts, weights=r.facts.weights[1:])),
         "contents",
         "weights",
     ),
     "points of other columns": (
-        lambda r: changed(r, blueprint=replace(r.blueprint, points=r.blueprint.points[:, :1])),
+        lambda r: changed(r, facts=replace(r.facts, points=r.facts.points[:, :1])),
         "contents",
         "points",
     ),
     "names of other columns": (
-        lambda r: changed(r, blueprint=replace(r.blueprint, feature_names=("age",))),
+        lambda r: changed(r, facts=replace(r.facts, feature_names=("age",))),
         "contents",
         "names",
     ),
@@ -515,7 +511,7 @@ def test_the_table_of_a_release_has_its_predictions(fitted):
     np.testing.assert_allclose(table[["weight_std", "income_std"]], std, rtol=1e-12)
     np.testing.assert_array_equal(table["income_noise_std"], release.uncertainty(POINTS).dp[:, 1])
     plain = fitted["default"].release_
-    assert len(plain.to_frame()) == len(plain.blueprint.points)
+    assert len(plain.to_frame()) == len(plain.facts.points)
     np.testing.assert_array_equal(plain.to_frame(POINTS)["y0"], plain.predict(POINTS))
 
 

@@ -6,7 +6,6 @@ The private column is opened by ``draw`` alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +56,14 @@ class Job:
             plan: Plan = model.plan(self.columns.inputs, **self._facts(self.columns))
         return plan
 
+    def outline(self) -> Plan:
+        """Return a plan with a stand-in for its design: nobody waits for what is not released."""
+        model: Any = self.settings.estimator()
+        with explained():
+            return Plan.outline(
+                model.public_facts(self.columns.inputs, **self._facts(self.columns))
+            )
+
     def plan_search(self) -> SearchPlan:
         """Plan every candidate of a private search for every fold."""
         search = self.settings.search()
@@ -82,8 +89,7 @@ class Job:
         model: Any = settings.search() if searching else settings.estimator()
         with explained(ours_only=True):
             model.set_params(ledger=ledger)
-            shown = {"plan": plan} if "plan" in signature(model.fit).parameters else {}
-            model.fit(now.inputs, y, **self._facts(now), **shown)
+            model.fit(now.inputs, y, **self._facts(now), plan=plan)
         release: Release = model.release_
         return release
 

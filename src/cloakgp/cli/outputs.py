@@ -27,7 +27,7 @@ CHUNK = 2000
 def predictions(release: Release, points: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return predictions with their uncertainty, by default at the workload."""
     # In pieces, since each point takes as many numbers as there are people.
-    rows = release.blueprint.points if points is None else release.check_points(points)
+    rows = release.facts.points if points is None else release.check_points(points)
     pieces = [release.to_frame(rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)]
     return pd.concat(pieces, ignore_index=True)
 
@@ -58,6 +58,6 @@ def picture(figure: Figure, ending: str) -> bytes:
 def write_rest(release: Release, folder: Path) -> None:
     """Write everything that follows from a release, which has to be saved already."""
     write_file(folder / PREDICTIONS, to_csv(predictions(release)))
-    if release.blueprint.model.X.shape[1] <= 2:
+    if release.facts.model.X.shape[1] <= 2:
         write_file(folder / PLOT, picture(plot_release(release), ".png"))
     write_file(folder / STATEMENT, release.statement().encode())

@@ -21,7 +21,7 @@ from cloakgp.release.release import Release
 def rehearse(job: Job, plan: Plan | SearchPlan, folder: Path) -> None:
     """Write every output of a plan into a folder that is removed again."""
     if isinstance(plan, SearchPlan):
-        dry = replace(_dry_run(job.plan(), job.settings.output), selection=plan.chosen)
+        dry = replace(_dry_run(job.outline(), job.settings.output), selection=plan.chosen)
     else:
         dry = _dry_run(plan, job.settings.output)
     with tempfile.TemporaryDirectory(prefix=".cloakgp-rehearsal-", dir=folder) as scratch:
@@ -33,25 +33,25 @@ def rehearse(job: Job, plan: Plan | SearchPlan, folder: Path) -> None:
 
 def _dry_run(plan: Plan, names: tuple[str, ...]) -> Release:
     """Return the release of a plan with zeros for what would be published."""
-    b = plan.blueprint
-    rows, columns = len(plan.sketch.matrix), len(b.lo)
+    facts = plan.facts
+    rows, columns = len(plan.sketch.matrix), len(facts.lo)
     zeros = NoisySketch(
         values=np.zeros((rows,) if columns == 1 else (rows, columns), dtype=np.int64),
         bits=plan.sketch.bits + 16,
-        sigma=b.budget.sigma,
-        sensitivity=b.sensitivity,
-        epsilon=b.budget.epsilon,
-        delta=b.budget.delta,
-        calibration=b.budget.calibration,
+        sigma=facts.budget.sigma,
+        sensitivity=facts.sensitivity,
+        epsilon=facts.budget.epsilon,
+        delta=facts.budget.delta,
+        calibration=facts.budget.calibration,
         private=False,
-        parts=b.iterations,
+        parts=facts.iterations,
     )
     return Release.of(
-        blueprint=b,
+        facts=facts,
         sketch=plan.sketch,
         noisy=zeros,
         gap=plan.gap,
         status=plan.design.status,
         target_names=names,
-        later=tuple(Part(plan.sketch, zeros) for _ in range(1, b.iterations)),
+        later=tuple(Part(plan.sketch, zeros) for _ in range(1, facts.iterations)),
     )

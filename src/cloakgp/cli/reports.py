@@ -39,11 +39,11 @@ def plan_report(
 ) -> dict[str, Any]:
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
-    report["people"] = people_in(plan.blueprint)
-    report["rows"] = len(plan.blueprint.model.X)
+    report["people"] = people_in(plan.facts)
+    report["rows"] = len(plan.facts.model.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
-    report["kernel"] = _kernel(plan.blueprint.model.kernel)
-    report["best_guess"] = best_guess(plan.blueprint.budget.sigma)
+    report["kernel"] = _kernel(plan.facts.model.kernel)
+    report["best_guess"] = best_guess(plan.facts.budget.sigma)
     report["points"] = plan.to_frame().to_dict("records")
     if compare:
         report["epsilons"] = []
@@ -65,21 +65,21 @@ def plan_report(
 def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     """Say what would be released, and the noise at a few points."""
     say(console, plan.summary())
-    b = plan.blueprint
-    say(console, f"Kernel: {_kernel(b.model.kernel)}")
-    if b.groups is not None:
-        say(console, f"The {len(b.model.X)} rows belong to {people_in(b)} people.")
-    if b.budget.delta * people_in(b) > 1.0:
+    facts = plan.facts
+    say(console, f"Kernel: {_kernel(facts.model.kernel)}")
+    if facts.groups is not None:
+        say(console, f"The {len(facts.model.X)} rows belong to {people_in(facts)} people.")
+    if facts.budget.delta * people_in(facts) > 1.0:
         say(console, "delta is above one over the number of people, which is far too much.")
     say(
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
-        f"right at most {math.ceil(1000.0 * best_guess(b.budget.sigma)) / 10.0:g} % of the time; a "
-        "coin gives 50 %.",
+        f"right at most {math.ceil(1000.0 * best_guess(facts.budget.sigma)) / 10.0:g} % of the "
+        "time; a coin gives 50 %.",
     )
     frame = plan.to_frame()
-    names = settings.output if len(settings.output) == len(b.lo) else range(len(b.lo))
-    if b.task != "regression":
+    names = settings.output if len(settings.output) == len(facts.lo) else range(len(facts.lo))
+    if facts.task != "regression":
         names = ()
     titles = {
         "noise_std": "noise for privacy (std)",
@@ -109,7 +109,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
         if key in report:
             frame = pd.DataFrame(report[key]).drop(columns=same).rename(columns=titles)
             show_table(console, frame, title)
-    if plan.blueprint.budget.calibration == "hall" and "epsilons" in report:
+    if plan.facts.budget.calibration == "hall" and "epsilons" in report:
         say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
     if "required" in report:
         required = report["required"]
@@ -129,7 +129,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
 def show_release(console: Console, release: Release, folder: Path) -> None:
     """Say what was released and where it is."""
     inputs, outputs = names_of(release)
-    people = people_in(release.blueprint)
+    people = people_in(release.facts)
     written = [name for name in OUTPUTS if (folder / name).exists()]
     say(
         console,
@@ -165,7 +165,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     if report.ok:
         text = (
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
-            f"any one of {people_in(release.blueprint)} people no more than epsilon = "
+            f"any one of {people_in(release.facts)} people no more than epsilon = "
             f"{release.total_epsilon:.6g} and delta = {release.delta:g} allow"
             f"{'' if release.selection is None else ', the choice of settings included'}. That the "
             "noise was drawn afresh has to be believed."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,17 +25,20 @@ from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.repeats import note_spend, warn_if_repeated
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
-from cloakgp.gp.kernels.to_json import kernel_to_json
+from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
-from cloakgp.inputs.checks import as_float, check_apart, warn_if_reordered
-from cloakgp.inputs.frames import select
-from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
+from cloakgp.inputs.frames import column_names, select
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
+from cloakgp.plan.request import Request, settings_of
 from cloakgp.privacy import Budget, Ledger, Noise, Spend
 from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
+AnyPlan = TypeVar("AnyPlan")
 
 #: Points of the default workload.
 WORKLOAD = 100
@@ -73,8 +76,8 @@ class PrivateGP(BaseEstimator):
         """Return the bounds of outputs and predictions in a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
-    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
-        """Draw made-up outputs within ``selection_bounds`` from the prior at X, (count, N)."""
+    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
+        """Return what a plan is drawn from, without its design, for a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
     def linear_predictor(self, plan: Plan, points: Array) -> tuple[Array, Array, Array]:
@@ -89,11 +92,11 @@ class PrivateGP(BaseEstimator):
         u0 = np.broadcast_to((decoder.prior_mean - decoder.lo) / decoder.width, (people,))
         # s = T u + noise, u = (y − lo)/(hi − lo)
         offset = decoder.unit * decoder.prior_mean - B @ (decoder.T @ (u0 + lo / (hi - lo)))
-        noise = plan.blueprint.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
+        noise = plan.facts.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
         return offset, B @ decoder.T / (hi - lo), noise
 
     def _first_decoder(self, plan: Plan) -> Decoder:
-        return plan.blueprint.decoder(plan.sketch.rounded)
+        return plan.facts.decoder(plan.sketch.rounded)
 
     def _fitted(self) -> Release:
         check_is_fitted(self, "release_")
@@ -119,18 +122,27 @@ class PrivateGP(BaseEstimator):
         self._release_id = uuid.uuid4().hex
         return rows
 
-    def _blueprint(
-        self,
-        model: LinearModel,
-        at: ArrayLike | None,
-        owners: NDArray[np.int64] | None,
-        names: tuple[str, ...] | None,
-        iterations: int = 1,
-        **facts: Any,
-    ) -> Blueprint:
-        """Gather the public facts; ``facts`` are those of the kind of outputs."""
-        points, weights = _workload(model.X, at, names)
-        return Blueprint(
+    def _request(
+        self, rows: Array, X: Any, at: Any, groups: Any, exposure: Array | None = None
+    ) -> Request:
+        """Return what a plan is asked for: all of it public."""
+        names = column_names(X)
+        return Request(
+            maker=type(self).__name__,
+            X=rows,
+            names=names,
+            at=None if at is None else _points_named(rows, at, names),
+            groups=owner_codes(groups, len(rows), X),
+            exposure=exposure,
+            settings=settings_of(self),
+        )
+
+    def _gather(
+        self, model: LinearModel, request: Request, iterations: int = 1, **outputs: Any
+    ) -> Facts:
+        """Gather the public facts; ``outputs`` are those of the kind of outputs."""
+        points, weights = _workload(request)
+        return Facts(
             model=model,
             points=points,
             weights=weights,
@@ -143,10 +155,10 @@ class PrivateGP(BaseEstimator):
             design=self.design,  # type: ignore[arg-type]
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
-            groups=owners,
-            feature_names=names,
+            groups=request.groups,
+            feature_names=request.names,
             gap=self._gap,
-            **facts,
+            **outputs,
         )
 
     def _model(self, X: Array, kernel: Any, noise: float | Array, scale: float) -> LinearModel:
@@ -194,26 +206,44 @@ class PrivateGP(BaseEstimator):
                     "the account of a ledger; leave ledger and dataset out for a trial"
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
-        spends = [Spend.gaussian(plan.blueprint.budget.sigma)]
-        inputs = plan.blueprint.model.X
+        spends = [Spend.gaussian(plan.facts.budget.sigma)]
+        inputs = plan.facts.model.X
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
             return Noise(commit=lambda: note_spend(inputs, spends))
         ledger, dataset = account
-        facts = plan.to_dict()
-        told = ("task", "design", "decode", "calibration", "people", "published_values", "sigma")
+        facts = plan.facts
+        parameters = {
+            "task": facts.task,
+            "design": facts.design,
+            "decode": facts.decode,
+            "calibration": facts.budget.calibration,
+            "people": facts.people,
+            "published_values": plan.published_values,
+            "sigma": facts.budget.sigma,
+        }
         what, release_id = f"{type(self).__name__}.fit", self._release_id
         return Noise(
             commit=lambda: ledger.spend(
                 dataset,
                 spends,
                 what=what,
-                parameters={name: facts[name] for name in told},
+                parameters=parameters,
                 release_id=release_id,
                 inputs=inputs,
                 stated=(plan.epsilon, plan.delta),
             )
         )
+
+
+def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
+    """Return a plan that was given to a fit, if it is one."""
+    if not isinstance(plan, kind):
+        raise ValueError(
+            f"plan must be what plan(...) has returned, a {kind.__name__}, got a "
+            f"{type(plan).__name__}; leave it out or plan again"
+        )
+    return plan
 
 
 def open_account(ledger: Any, dataset: Any) -> tuple[Ledger, str] | None:
@@ -248,7 +278,7 @@ def _rehearsal(plan: Plan, seed: Any) -> Any:
 def _warn_if_unsavable(plan: Plan) -> None:
     """Say before anything is spent that a kernel cannot be written to a file."""
     try:
-        kernel_to_json(plan.blueprint.model.kernel)
+        check_writable(plan.facts.model.kernel)
     except ValueError as error:
         warnings.warn(
             f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4
@@ -269,11 +299,16 @@ def default_kernel(X: Array, std: float) -> Any:
     )
 
 
-def _workload(X: Array, at: Any, names: tuple[str, ...] | None) -> tuple[Array, Array]:
-    """Return the points that matter and their weights."""
-    if at is None:
-        return summarise(X, WORKLOAD)
+def _points_named(X: Array, at: Any, names: tuple[str, ...] | None) -> Array:
+    """Return the points that matter as a table with the columns of X."""
     points = check_rows(select(at, names, "at"), "at")
     if points.shape[1] != X.shape[1]:
         raise ValueError(f"at has {points.shape[1]} columns, but X has {X.shape[1]}")
-    return points, np.full(len(points), 1.0 / len(points))
+    return points
+
+
+def _workload(request: Request) -> tuple[Array, Array]:
+    """Return the points that matter and their weights."""
+    if request.at is None:
+        return summarise(request.X, WORKLOAD)
+    return request.at, np.full(len(request.at), 1.0 / len(request.at))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,15 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from cloakgp.decode.decoder import Decoder, Newton
-from cloakgp.estimators.base import Array, PrivateGP, default_kernel
-from cloakgp.estimators.steps import checked_steps, draw_plan, release_steps
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
 from cloakgp.gp.likelihoods import Bernoulli
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.checks import one_column, owner_codes, target_names
-from cloakgp.inputs.frames import column_names
-from cloakgp.plan.plan import Blueprint, Plan
-from cloakgp.privacy import NoisySketch, release_labels
+from cloakgp.inputs.checks import one_column, target_names
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
+from cloakgp.plan.request import Request
+from cloakgp.privacy import release_labels
 from cloakgp.privacy.mechanism.outputs import found_classes
 from cloakgp.release.outcomes import LabelRelease
 
@@ -100,34 +101,34 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        rows = check_rows(X)
-        classes = self._classes(None)
-        owners = owner_codes(groups, len(rows), X)
-        return draw_plan(self._facts(rows, classes, at, owners, column_names(X)), self.target)
+        request = self._request(check_rows(X), X, at, groups)
+        return draw_plan(self._facts(request, self._classes(None)), self.target, request)
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        plan: Plan | None = None,
     ) -> Self:
-        """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once."""
+        """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once.
+
+        ``plan`` is that of the same X, at, groups and settings: then it is what is released.
+        """
         rows = self._rows(X, y, at=at, groups=groups)
         one_column(y, len(rows))
         classes = self._classes(y)
-        owners = owner_codes(groups, len(rows), X)
-        facts = self._facts(rows, classes, at, owners, column_names(X))
-        plan = draw_plan(facts, self.target)
-        noise = self._noise(plan)
-
-        def publish(step: Plan, first: bool) -> NoisySketch:
-            return release_labels(
-                step.sketch,
-                y,
-                classes,
-                facts.budget,
-                groups=facts.groups,
-                noise=noise if first else replace(noise, commit=None),
-            )
-
-        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
+        request = self._request(rows, X, at, groups)
+        if plan is None:
+            plan = draw_plan(self._facts(request, classes), self.target, request)
+        else:
+            checked_plan(plan, Plan).check_same(request)
+        facts, noise = plan.facts, self._noise(plan)
+        publish = partial(
+            release_labels, labels=y, classes=classes, budget=facts.budget, groups=facts.groups
+        )
+        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         self.classes_ = np.array(classes)
         return self
 
@@ -156,9 +157,11 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return -1.0, 1.0
 
     def _first_decoder(self, plan: Plan) -> Decoder:
-        b = plan.blueprint
-        base = b.decoder(plan.sketch.rounded)
-        return Newton(base, Bernoulli(), 0.0, 1.0).step(np.full(len(b.model.X), b.prior_mean[0]))
+        facts = plan.facts
+        base = facts.decoder(plan.sketch.rounded)
+        return Newton(base, Bernoulli(), 0.0, 1.0).step(
+            np.full(len(facts.model.X), facts.prior_mean[0])
+        )
 
     def _labels(self) -> LabelRelease:
         release = self._fitted()
@@ -200,25 +203,16 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             )
         return tuple(sorted(found))
 
-    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
-        return self._facts(X, self._classes(None), X[:1], None, None).draw_outputs(count, rng)
+    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
+        request = self._request(check_rows(X), X, at, groups)
+        return self._facts(request, self._classes(None))
 
-    def _facts(
-        self,
-        X: Array,
-        classes: tuple[Any, ...],
-        at: ArrayLike | None,
-        owners: NDArray[np.int64] | None,
-        names: tuple[str, ...] | None,
-    ) -> Blueprint:
+    def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
         columns = 1 if len(classes) == 2 else len(classes)
         mean = self._prior_mean(columns, len(classes))
-        model = self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0)
-        facts = self._blueprint(
-            model,
-            at,
-            owners,
-            names,
+        facts = self._gather(
+            self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
+            request,
             lo=np.zeros(columns),
             hi=np.ones(columns),
             unit=np.ones(columns),

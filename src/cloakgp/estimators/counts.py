@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import Array, PrivateGP, default_kernel
-from cloakgp.estimators.steps import checked_steps, draw_plan, release_steps
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
 from cloakgp.gp.likelihoods import Poisson
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.checks import as_float, one_column, owner_codes, target_names
-from cloakgp.inputs.frames import column_names
-from cloakgp.plan.plan import Blueprint, Plan
-from cloakgp.privacy import NoisySketch, release_counts
+from cloakgp.inputs.checks import as_float, one_column, target_names
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
+from cloakgp.plan.request import Request
+from cloakgp.privacy import release_counts
 from cloakgp.release.outcomes import LARGEST, CountRelease, check_exposure
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
@@ -98,9 +99,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         ``exposure`` is public: how long or how large each row was watched, by default 1.
         """
         rows = check_rows(X)
-        owners = owner_codes(groups, len(rows), X)
-        facts = self._facts(rows, exposure, at, owners, column_names(X))
-        return draw_plan(facts, self.target)
+        watched = check_exposure(1.0 if exposure is None else exposure, len(rows))
+        request = self._request(rows, X, at, groups, watched)
+        return draw_plan(self._facts(request), self.target, request)
 
     def fit(
         self,
@@ -109,26 +110,30 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         at: ArrayLike | None = None,
         groups: Any = None,
         exposure: ArrayLike | None = None,
+        plan: Plan | None = None,
     ) -> Self:
-        """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once."""
+        """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once.
+
+        ``plan`` is that of the same X, at, groups, exposure and settings: then it is what is
+        released.
+        """
         rows = self._rows(X, y, at=at, groups=groups, exposure=exposure)
         one_column(y, len(rows))
-        owners = owner_codes(groups, len(rows), X)
-        facts = self._facts(rows, exposure, at, owners, column_names(X))
-        plan = draw_plan(facts, self.target)
-        noise = self._noise(plan)
-
-        def publish(step: Plan, first: bool) -> NoisySketch:
-            return release_counts(
-                step.sketch,
-                y,
-                float(facts.hi[0]),
-                facts.budget,
-                groups=facts.groups,
-                noise=noise if first else replace(noise, commit=None),
-            )
-
-        self.release_ = release_steps(plan, publish, target_names(y), self._release_id)
+        watched = check_exposure(1.0 if exposure is None else exposure, len(rows))
+        request = self._request(rows, X, at, groups, watched)
+        if plan is None:
+            plan = draw_plan(self._facts(request), self.target, request)
+        else:
+            checked_plan(plan, Plan).check_same(request)
+        facts, noise = plan.facts, self._noise(plan)
+        publish = partial(
+            release_counts,
+            counts=y,
+            cap=float(facts.hi[0]),
+            budget=facts.budget,
+            groups=facts.groups,
+        )
+        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         return self
 
     def predict(
@@ -153,26 +158,17 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         assert isinstance(release, CountRelease)
         return release
 
-    def _facts(
-        self,
-        X: Array,
-        exposure: ArrayLike | None,
-        at: ArrayLike | None,
-        owners: NDArray[np.int64] | None,
-        names: tuple[str, ...] | None,
-    ) -> Blueprint:
-        cap = self._cap()
-        watched = check_exposure(1.0 if exposure is None else exposure, len(X))
+    def _facts(self, request: Request) -> Facts:
+        cap, watched = self._cap(), request.exposure
+        assert watched is not None
         mean = math.log(0.25 * cap / float(watched.mean()))
         if self.prior_mean is not None:
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
-        facts = self._blueprint(
-            self._model(X, default_kernel(X, PRIOR_STD), 1.0, 1.0),
-            at,
-            owners,
-            names,
+        facts = self._gather(
+            self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
+            request,
             lo=np.zeros(1),
             hi=np.array([cap]),
             unit=np.ones(1),

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import FURTHEST, Array, PrivateGP, default_kernel
+from cloakgp.estimators.base import FURTHEST, Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.steps import release_plan
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.checks import as_float, owner_codes, shape_of, target_names
-from cloakgp.inputs.frames import column_names
-from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.inputs.checks import as_float, shape_of, target_names
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
+from cloakgp.plan.request import Request
 from cloakgp.privacy import release as release_sketch
-from cloakgp.release.release import Release
 
 #: Squares of numbers beyond this overflow.
 LARGEST_BOUND = 1e100
@@ -105,38 +107,44 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        rows = check_rows(X)
-        lo, hi = self._bounds(outputs=None)
-        owners = owner_codes(groups, len(rows), X)
-        return Plan.draw(self._facts(rows, lo, hi, at, owners, column_names(X)))
+        request = self._request(check_rows(X), X, at, groups)
+        return Plan.draw(self._facts(request, *self._bounds(outputs=None)), request)
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, at: ArrayLike | None = None, groups: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        plan: Plan | None = None,
     ) -> Self:
-        """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once."""
+        """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once.
+
+        ``plan`` is that of the same X, at, groups and settings: then it is what is released.
+        """
         rows = self._rows(X, y, at=at, groups=groups)
         shape = shape_of(y, len(rows))
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
-        owners = owner_codes(groups, len(rows), X)
-        plan = Plan.draw(self._facts(rows, lo, hi, at, owners, column_names(X)))
+        request = self._request(rows, X, at, groups)
+        if plan is None:
+            plan = Plan.draw(self._facts(request, lo, hi), request)
+        else:
+            checked_plan(plan, Plan).check_same(request)
+        facts = plan.facts
+        if len(facts.lo) != len(lo):
+            raise ValueError(
+                f"plan was made for {len(facts.lo)} output column(s), but y has {len(lo)}; give "
+                "bounds a pair for each column and plan again, or leave the plan out"
+            )
         noise = self._noise(plan)
-        noisy = release_sketch(
-            plan.sketch,
-            y,
-            (plan.blueprint.lo, plan.blueprint.hi),
-            plan.blueprint.budget,
-            groups=plan.blueprint.groups,
-            noise=noise,
+        publish = partial(
+            release_sketch,
+            y=y,
+            bounds=(facts.lo, facts.hi),
+            budget=facts.budget,
+            groups=facts.groups,
         )
-        self.release_ = Release(
-            blueprint=plan.blueprint,
-            sketch=plan.sketch,
-            noisy=noisy,
-            gap=plan.design.gap,
-            status=plan.design.status,
-            target_names=target_names(y),
-            release_id=self._release_id,
-        )
+        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         return self
 
     def predict(
@@ -164,9 +172,9 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ValueError(f"a private search is for one output column, not for {len(lo)}")
         return float(lo[0]), float(hi[0])
 
-    def draw_outputs(self, X: Array, count: int, rng: np.random.Generator) -> Array:
-        facts = self._facts(X, *self._bounds(outputs=None), X[:1], None, None)
-        return facts.draw_outputs(count, rng)
+    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
+        request = self._request(check_rows(X), X, at, groups)
+        return self._facts(request, *self._bounds(outputs=None))
 
     def _bounds(self, outputs: int | None) -> tuple[Array, Array]:
         """Return public bounds as one pair for each output column."""
@@ -192,15 +200,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ValueError(f"bounds are too close together to compute with: {bounds!r}")
         return lo.copy(), hi.copy()
 
-    def _facts(
-        self,
-        X: Array,
-        lo: Array,
-        hi: Array,
-        at: ArrayLike | None,
-        owners: NDArray[np.int64] | None,
-        names: tuple[str, ...] | None,
-    ) -> Blueprint:
+    def _facts(self, request: Request, lo: Array, hi: Array) -> Facts:
         """Gather the public facts; every default comes from X and the bounds alone."""
         width = float(np.max(hi - lo))
         noise = (0.1 * width) ** 2
@@ -215,11 +215,9 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 )
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
-        return self._blueprint(
-            self._model(X, default_kernel(X, 0.4 * width), noise, width),
-            at,
-            owners,
-            names,
+        return self._gather(
+            self._model(request.X, default_kernel(request.X, 0.4 * width), noise, width),
+            request,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),
             lo=lo,
             hi=hi,

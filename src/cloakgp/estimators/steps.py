@@ -1,7 +1,8 @@
-"""Plans and releases of the Laplace family: a budget spent in one or several Newton steps.
+"""From a plan to a release: a budget spent in one sketch, or in one for each Newton step.
 
-A step from public latent values f₀ is a regression on pseudo-outputs, so a plan of one step is a
-plan like any other.  Each further step starts where the release so far ends, which is public.
+For classes and counts, a step from public latent values f₀ is a regression on pseudo-outputs, so a
+plan of one step is a plan like any other.  Each further step starts where the release so far ends,
+which is public.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cloakgp.plan.facts import MOST_ITERATIONS, MOST_LATENTS, Facts
 from cloakgp.plan.parts import Part
-from cloakgp.plan.plan import MOST_ITERATIONS, MOST_LATENTS, Blueprint, Plan
-from cloakgp.privacy import NoisySketch
+from cloakgp.plan.plan import Plan
+from cloakgp.plan.request import Request
+from cloakgp.privacy import Noise, NoisySketch
 from cloakgp.release.outcomes import LatentRelease
 from cloakgp.release.release import Release
 
@@ -34,41 +37,47 @@ def checked_steps(iterations: Any) -> int:
     return int(iterations)
 
 
-def draw_plan(facts: Blueprint, target: Literal["auto", "points", "latents"]) -> Plan:
+def draw_plan(
+    facts: Facts, target: Literal["auto", "points", "latents"], request: Request | None = None
+) -> Plan:
     """Plan the first step; "auto" takes the target with the better forecast at the points."""
     if target not in TARGETS:
         raise ValueError(f"target must be one of {TARGETS}, got {target!r}")
     if target != "auto":
-        return Plan.draw(replace(facts, target=target))
-    plan = Plan.draw(facts)
+        return Plan.draw(replace(facts, target=target), request)
+    plan = Plan.draw(facts, request)
     # The design "bayes" is the best for the points already, as its certificate says.
     if facts.design == "bayes" or facts.noise_std == 0.0 or len(facts.model.X) > MOST_LATENTS:
         return plan
-    other = Plan.draw(replace(facts, target="latents"))
+    other = Plan.draw(replace(facts, target="latents"), request)
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
-def release_steps(
+def release_plan(
     plan: Plan,
-    publish: Callable[[Plan, bool], NoisySketch],
+    publish: Callable[..., NoisySketch],
+    noise: Noise,
     names: tuple[str, ...] | None,
     release_id: str,
-) -> LatentRelease:
-    """Publish every step of a plan; ``publish`` spends one part, and is told if it is the first."""
-    facts = plan.blueprint
+) -> Release:
+    """Publish every step of a plan; ``publish`` is the function of the core that holds y.
+
+    The spend of all steps is committed with the first.
+    """
+    facts = plan.facts
     release = Release.of(
-        blueprint=facts,
+        facts=facts,
         sketch=plan.sketch,
-        noisy=publish(plan, True),
+        noisy=publish(plan.sketch, noise=noise),
         gap=plan.gap,
         status=plan.design.status,
         target_names=names,
         release_id=release_id,
     )
-    assert isinstance(release, LatentRelease)
     for _ in range(1, facts.iterations):
+        assert isinstance(release, LatentRelease)
         f = np.column_stack([release.latent_at_people(c) for c in range(release.outputs)])
         step = Plan.draw(facts.restarted(np.clip(f, -FURTHEST, FURTHEST)))
-        part = Part(step.sketch, publish(step, False))
+        part = Part(step.sketch, publish(step.sketch, noise=replace(noise, commit=None)))
         release = replace(release, later=(*release.later, part))
     return release

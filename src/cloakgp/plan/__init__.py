@@ -3,6 +3,7 @@
 Nothing here may see y or spend anything.
 """
 
-from cloakgp.plan.plan import Blueprint, Plan
+from cloakgp.plan.facts import Facts
+from cloakgp.plan.plan import Plan
 
-__all__ = ["Blueprint", "Plan"]
+__all__ = ["Facts", "Plan"]

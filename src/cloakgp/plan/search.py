@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.plan.parts import Chosen
+from cloakgp.plan.request import Request
 from cloakgp.privacy import Fold, Spend
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import FAILURE, Mechanism
@@ -49,7 +50,6 @@ class SearchPlan:
     sensitivities: Array  # of the summed loss, by candidate
     noise: Array  # standard deviation of the noise of a release, typical, by candidate
     kept: NDArray[np.bool_]
-    X: Array
     bounds: tuple[float, float]
     loss: Loss
     mechanism: Mechanism
@@ -59,10 +59,18 @@ class SearchPlan:
     spends: tuple[Spend, ...]  # what is spent, in order
     total_epsilon: float
     refit: bool  # whether a release follows and is counted
-    at: Array | None  # the points that matter, if they were named
-    groups: NDArray[np.int64] | None  # owners of the rows, as numbers
-    asked: dict[str, Any]  # the settings that it was made for
+    request: Request  # what it was made for
     forecast: Forecast | None = None  # None: nothing to choose, or nothing to compare with
+
+    @property
+    def X(self) -> Array:
+        """The public inputs (N, L)."""
+        return self.request.X
+
+    @property
+    def groups(self) -> NDArray[np.int64] | None:
+        """The owners of the rows, as numbers."""
+        return self.request.groups
 
     @property
     def chosen(self) -> Chosen | None:

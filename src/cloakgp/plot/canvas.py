@@ -16,7 +16,7 @@ from cloakgp.gp.sparse import SparseModel
 from cloakgp.release.statement import people_in
 
 if TYPE_CHECKING:
-    from cloakgp.plan.plan import Blueprint
+    from cloakgp.plan.facts import Facts
 
 Array = NDArray[np.float64]
 Axes = Any  # matplotlib has no type hints that mypy is shown
@@ -43,26 +43,26 @@ class Plane:
     points: Array
 
 
-def _range(b: Blueprint, column: int) -> tuple[float, float]:
+def _range(facts: Facts, column: int) -> tuple[float, float]:
     """Return where inputs and workload lie, never a single place."""
-    values = np.concatenate([b.model.X[:, column], b.points[:, column]])
+    values = np.concatenate([facts.model.X[:, column], facts.points[:, column]])
     lo, hi = float(values.min()), float(values.max())
     return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
 
 
-def line_of_points(b: Blueprint) -> Array:
+def line_of_points(facts: Facts) -> Array:
     """Return places along the one input, a little beyond the people."""
-    return np.linspace(*_range(b, 0), CURVE)
+    return np.linspace(*_range(facts, 0), CURVE)
 
 
-def plane_of_points(b: Blueprint) -> Plane:
+def plane_of_points(facts: Facts) -> Plane:
     """Return the grid over both inputs; more than two cannot be drawn."""
-    columns = b.model.X.shape[1]
+    columns = facts.model.X.shape[1]
     if columns > 2:
         raise ValueError(
             f"a picture shows one or two inputs, this has {columns}; use to_frame for a table"
         )
-    x, y = (np.linspace(*_range(b, column), MAP) for column in (0, 1))
+    x, y = (np.linspace(*_range(facts, column), MAP) for column in (0, 1))
     return Plane(x, y, np.column_stack([np.tile(x, MAP), np.repeat(y, MAP)]))
 
 
@@ -85,18 +85,18 @@ def rows_of_panels(ax: Axes, outputs: int, panels: int) -> tuple[Figure, list[li
     return figure, [list(row) for row in grid]
 
 
-def draw_inputs(ax: Axes, b: Blueprint) -> None:
+def draw_inputs(ax: Axes, facts: Facts) -> None:
     """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
-    x = np.unique(b.model.X[:, 0])
+    x = np.unique(facts.model.X[:, 0])
     x = x[:: -(-len(x) // MOST_INPUTS)]
     foot = ax.get_xaxis_transform()
     ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}
     ax.plot(x, np.full(len(x), 0.02), transform=foot, label="public inputs", **ticks)
-    if isinstance(b.model, SparseModel):
-        z = b.model.inducing[:, 0]
+    if isinstance(facts.model, SparseModel):
+        z = facts.model.inducing[:, 0]
         marks = {"marker": "v", "ms": 5, "ls": "", "mec": INK, "mfc": "white", "clip_on": False}
         ax.plot(z, np.full(len(z), 0.05), transform=foot, label="inducing inputs", **marks)
-    lo, hi = _range(b, 0)
+    lo, hi = _range(facts, 0)
     ax.set_xlim(lo - 0.01 * (hi - lo), hi + 0.01 * (hi - lo))
 
 
@@ -104,7 +104,7 @@ def draw_map(
     ax: Axes,
     plane: Plane,
     values: Array,
-    b: Blueprint,
+    facts: Facts,
     colours: str,
     title: str,
     top: float | None = None,
@@ -120,11 +120,11 @@ def draw_map(
     if np.ptp(grid) > 0.0:
         lines = ax.contour(plane.x, plane.y, grid, levels=6, colors="white", linewidths=0.6)
         ax.clabel(lines, fontsize=7, fmt="%.4g")
-    X = b.model.X[:: -(-len(b.model.X) // MOST_INPUTS)]
+    X = facts.model.X[:: -(-len(facts.model.X) // MOST_INPUTS)]
     dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
     ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
-    if isinstance(b.model, SparseModel):
-        z = b.model.inducing
+    if isinstance(facts.model, SparseModel):
+        z = facts.model.inducing
         ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)
         ax.plot(z[:, 0], z[:, 1], "x", color=VERMILION, ms=6, mew=1.4, label="inducing inputs")
     ax.set_title(axis_label(title), fontsize=10, loc="left")
@@ -137,15 +137,15 @@ def label_plane(panels: list[Axes], inputs: list[str]) -> None:
     panels[0].set(ylabel=axis_label(inputs[1]))
 
 
-def guarantee(b: Blueprint, private: bool, epsilon: float, planned: bool = False) -> str:
+def guarantee(facts: Facts, private: bool, epsilon: float, planned: bool = False) -> str:
     """Return the line below a picture: people, budget, and whether it is private."""
-    people = people_in(b)
+    people = people_in(facts)
     if not private:
         return "NOT PRIVATE: no guarantee holds for this picture."
     return (
         f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of {people} "
         f"{'person' if people == 1 else 'people'} "
-        f"(epsilon = {epsilon:.4g}, delta = {b.budget.delta:g}); "
+        f"(epsilon = {epsilon:.4g}, delta = {facts.budget.delta:g}); "
         "inputs are public."
     )
 

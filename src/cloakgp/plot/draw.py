@@ -38,7 +38,8 @@ from cloakgp.plot.outcomes import plot_outcomes
 from cloakgp.release.statement import names_of
 
 if TYPE_CHECKING:
-    from cloakgp.plan.plan import Blueprint, Plan
+    from cloakgp.plan.facts import Facts
+    from cloakgp.plan.plan import Plan
     from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
@@ -50,31 +51,33 @@ def plot_release(release: Release, ax: Axes = None) -> Figure:
     The wide band holds the curve of the model with probability 95 %; the inner one is the part of
     it that privacy costs.  ``ax`` takes the picture of one input and one output.
     """
-    b = release.blueprint
-    if b.task != "regression":
+    facts = release.facts
+    if facts.task != "regression":
         return plot_outcomes(release, ax)
     inputs, outputs = names_of(release)
-    footnote = guarantee(b, release.private, release.total_epsilon)
+    footnote = guarantee(facts, release.private, release.total_epsilon)
     if len(inputs) == 1:
         figure, rows = rows_of_panels(ax, len(outputs), panels=1)
-        x = line_of_points(b)
+        x = line_of_points(facts)
         mean = _columns(release.predict(x[:, None]), len(x))
         parts = release.uncertainty(x[:, None])
         dp, latent = _columns(parts.dp, len(x)), _columns(parts.latent, len(x))
         for column, (panel,) in enumerate(rows):
-            bounds = (float(b.lo[column]), float(b.hi[column]))
+            bounds = (float(facts.lo[column]), float(facts.hi[column]))
             _draw_curve(panel, x, mean[:, column], dp[:, column], latent[:, column], bounds)
-            draw_inputs(panel, b)
+            draw_inputs(panel, facts)
             panel.set(xlabel=axis_label(inputs[0]), ylabel=axis_label(outputs[column]))
         return finish(figure, rows, footnote, release.private, embedded=ax is not None)
-    plane = plane_of_points(b)
+    plane = plane_of_points(facts)
     figure, rows = rows_of_panels(ax, len(outputs), panels=2)
     mean = _columns(release.predict(plane.points), len(plane.points))
     dp = _columns(release.uncertainty(plane.points).dp, len(plane.points))
     for column, panels in enumerate(rows):
         name = outputs[column]
-        draw_map(panels[0], plane, mean[:, column], b, "viridis", f"{name}: prediction")
-        draw_map(panels[1], plane, dp[:, column], b, "cividis", f"{name}: noise for privacy (std)")
+        draw_map(panels[0], plane, mean[:, column], facts, "viridis", f"{name}: prediction")
+        draw_map(
+            panels[1], plane, dp[:, column], facts, "cividis", f"{name}: noise for privacy (std)"
+        )
         label_plane(panels, inputs)
     return finish(figure, rows, footnote, release.private)
 
@@ -84,43 +87,43 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
 
     ``target_names`` labels the outputs; ``ax`` takes the picture of one input and one output.
     """
-    b = plan.blueprint
-    inputs = list(b.feature_names or [f"x{i}" for i in range(b.model.X.shape[1])])
-    outputs = _output_names(b, target_names)
-    T, private = plan.sketch.rounded, b.budget.sigma > 0.0
-    footnote = guarantee(b, private, b.budget.epsilon, planned=True)
+    facts = plan.facts
+    inputs = list(facts.feature_names or [f"x{i}" for i in range(facts.model.X.shape[1])])
+    outputs = _output_names(facts, target_names)
+    T, private = plan.sketch.rounded, facts.budget.sigma > 0.0
+    footnote = guarantee(facts, private, facts.budget.epsilon, planned=True)
     # Every class has the same noise, so one panel tells it all.
-    decoders = [b.decoder(T, column) for column in range(len(outputs))]
+    decoders = [facts.decoder(T, column) for column in range(len(outputs))]
     if len(inputs) == 1:
         figure, rows = rows_of_panels(ax, len(outputs), panels=1)
-        x = line_of_points(b)
+        x = line_of_points(facts)
         for decoder, name, (panel,) in zip(decoders, outputs, rows, strict=True):
             parts = decoder.uncertainty(x[:, None])
             _draw_errors(panel, x, parts.dp, parts.latent)
-            draw_inputs(panel, b)
+            draw_inputs(panel, facts)
             wanted = axis_label(f"{name}: standard deviation")
             panel.set(xlabel=axis_label(inputs[0]), ylabel=wanted)
         return finish(figure, rows, footnote, private, embedded=ax is not None)
-    plane = plane_of_points(b)
+    plane = plane_of_points(facts)
     figure, rows = rows_of_panels(ax, len(outputs), panels=2)
     for decoder, name, panels in zip(decoders, outputs, rows, strict=True):
         parts = decoder.uncertainty(plane.points)
         noise, floor = parts.dp, parts.latent
         top = float(max(noise.max(), floor.max()))
         title = f"{name}: noise for privacy (std)"
-        draw_map(panels[0], plane, noise, b, "cividis", title, top)
-        draw_map(panels[1], plane, floor, b, "cividis", f"{name}: std without privacy", top)
+        draw_map(panels[0], plane, noise, facts, "cividis", title, top)
+        draw_map(panels[1], plane, floor, facts, "cividis", f"{name}: std without privacy", top)
         label_plane(panels, inputs)
     return finish(figure, rows, footnote, private)
 
 
-def _output_names(b: Blueprint, given: Sequence[str] | None) -> list[str]:
-    if b.task != "regression":
-        scale = "log-odds" if b.task == "classification" else "log rate"
+def _output_names(facts: Facts, given: Sequence[str] | None) -> list[str]:
+    if facts.task != "regression":
+        scale = "log-odds" if facts.task == "classification" else "log rate"
         return [f"{given[0]}, {scale}" if given else scale]
-    if given is not None and len(given) == len(b.lo):
+    if given is not None and len(given) == len(facts.lo):
         return list(given)
-    return ["output"] if len(b.lo) == 1 else [f"output {i}" for i in range(len(b.lo))]
+    return ["output"] if len(facts.lo) == 1 else [f"output {i}" for i in range(len(facts.lo))]
 
 
 def _columns(values: Any, rows: int) -> Array:

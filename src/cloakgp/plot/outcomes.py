@@ -107,9 +107,9 @@ def plot_hinton(
 
 
 def _probability_curve(release: LabelRelease, ax: Axes, inputs: list[str], output: str) -> Figure:
-    b = release.blueprint
+    facts = release.facts
     figure, rows = rows_of_panels(ax, 1, panels=1)
-    panel, x = rows[0][0], line_of_points(b)
+    panel, x = rows[0][0], line_of_points(facts)
     points = x[:, None]
     proba = release.predict_proba(points)
     if proba.shape[1] == 2:
@@ -132,24 +132,26 @@ def _probability_curve(release: LabelRelease, ax: Axes, inputs: list[str], outpu
     panel.axhline(0.5, color=GREY, lw=0.8, ls=(0, (4, 3)))
     panel.set_ylim(-0.08, 1.02)
     panel.set_xlabel(axis_label(inputs[0]))
-    draw_inputs(panel, b)
+    draw_inputs(panel, facts)
     return _done(release, figure, rows, ax)
 
 
 def _probability_map(release: LabelRelease, ax: Axes, inputs: list[str], output: str) -> Figure:
-    b = release.blueprint
-    plane = plane_of_points(b)
+    facts = release.facts
+    plane = plane_of_points(facts)
     figure, rows = rows_of_panels(ax, 1, panels=2)
     proba = release.predict_proba(plane.points)
     dp = release.uncertainty(plane.points).dp.reshape(len(plane.points), -1)
     if proba.shape[1] == 2:
         title = f"probability of {output} = {release.classes[1]}"
-        draw_map(rows[0][0], plane, proba[:, 1], b, "RdBu_r", title, 1.0)
-        draw_map(rows[0][1], plane, dp[:, 0], b, "cividis", "noise for privacy (std of log-odds)")
+        draw_map(rows[0][0], plane, proba[:, 1], facts, "RdBu_r", title, 1.0)
+        draw_map(
+            rows[0][1], plane, dp[:, 0], facts, "cividis", "noise for privacy (std of log-odds)"
+        )
     else:
         _draw_classes(rows[0][0], plane, proba, release, output)
         top = proba.max(axis=1)
-        draw_map(rows[0][1], plane, top, b, "cividis", "probability of that class", 1.0)
+        draw_map(rows[0][1], plane, top, facts, "cividis", "probability of that class", 1.0)
     label_plane(rows[0], inputs)
     return _done(release, figure, rows, ax)
 
@@ -168,9 +170,9 @@ def _draw_classes(panel: Axes, plane: Any, proba: Array, release: LabelRelease, 
 
 
 def _rate_curve(release: CountRelease, ax: Axes, inputs: list[str], output: str) -> Figure:
-    b = release.blueprint
+    facts = release.facts
     figure, rows = rows_of_panels(ax, 1, panels=1)
-    panel, x = rows[0][0], line_of_points(b)
+    panel, x = rows[0][0], line_of_points(facts)
     points = x[:, None]
     low, high = release.predict_interval(points)
     label = "95 % interval of the rate"
@@ -181,22 +183,22 @@ def _rate_curve(release: CountRelease, ax: Axes, inputs: list[str], output: str)
     top = 1.05 * min(float(high.max()), 4.0 * float(rate.max()))
     panel.set_ylim(-0.08 * top, top)
     panel.set(xlabel=axis_label(inputs[0]), ylabel=axis_label(f"{output} per unit of exposure"))
-    draw_inputs(panel, b)
+    draw_inputs(panel, facts)
     return _done(release, figure, rows, ax)
 
 
 def _rate_map(release: CountRelease, ax: Axes, inputs: list[str], output: str) -> Figure:
-    b = release.blueprint
-    plane = plane_of_points(b)
+    facts = release.facts
+    plane = plane_of_points(facts)
     figure, rows = rows_of_panels(ax, 1, panels=2)
     rate = np.asarray(release.predict(plane.points))
-    draw_map(rows[0][0], plane, rate, b, "viridis", f"{output} per unit of exposure")
+    draw_map(rows[0][0], plane, rate, facts, "viridis", f"{output} per unit of exposure")
     dp = release.uncertainty(plane.points).dp
-    draw_map(rows[0][1], plane, dp, b, "cividis", "noise for privacy (std of the log rate)")
+    draw_map(rows[0][1], plane, dp, facts, "cividis", "noise for privacy (std of the log rate)")
     label_plane(rows[0], inputs)
     return _done(release, figure, rows, ax)
 
 
 def _done(release: Release, figure: Figure, rows: list[list[Axes]], ax: Axes) -> Figure:
-    footnote = guarantee(release.blueprint, release.private, release.total_epsilon)
+    footnote = guarantee(release.facts, release.private, release.total_epsilon)
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)

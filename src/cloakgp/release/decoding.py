@@ -29,7 +29,7 @@ def decoders_of(release: Published) -> list[Decoder]:
 def find_decoders(release: Published) -> list[Decoder]:
     """Return the decoder of each output column, found anew."""
     columns = range(release.outputs)
-    if release.blueprint.likelihood is None:
+    if release.facts.likelihood is None:
         return [_linear(release, column) for column in columns]
     return [_settled(release, column) for column in columns]
 
@@ -47,10 +47,10 @@ def check_decoding(release: Published) -> None:
     Of Newton steps only the first is taken: all of them until they settle may take long, and those
     who want to know the guarantee alone do not need them.
     """
-    point = release.blueprint.points[:1]
+    point = release.facts.points[:1]
     with decoding():
         for column in range(release.outputs):
-            linear = release.blueprint.likelihood is None
+            linear = release.facts.likelihood is None
             if linear:
                 decoder = decoders_of(release)[column]
             else:
@@ -63,7 +63,7 @@ def check_decoding(release: Published) -> None:
 
 def _used(release: Published) -> tuple[Part, ...]:
     """Return the iterations that are decoded together: the paper uses the last one alone."""
-    return release.parts if release.blueprint.decode == "bayes" else release.parts[-1:]
+    return release.parts if release.facts.decode == "bayes" else release.parts[-1:]
 
 
 def _column(s: Array, column: int, outputs: int) -> Array:
@@ -72,31 +72,31 @@ def _column(s: Array, column: int, outputs: int) -> Array:
 
 def _linear(release: Published, column: int) -> Decoder:
     T = np.vstack([part.sketch.rounded for part in _used(release)])
-    decoder = release.blueprint.decoder(T, column)
+    decoder = release.facts.decoder(T, column)
     # The noise that was really added counts, should it be more than was needed.
     return replace(decoder, noise_std=release.noisy.noise_std)
 
 
 def _newton(release: Published, column: int) -> Newton:
-    b = release.blueprint
-    assert b.likelihood is not None
-    lo, hi = float(b.lo[column]), float(b.hi[column])
-    return Newton(_linear(release, column), b.likelihood, lo, hi - lo)
+    facts = release.facts
+    assert facts.likelihood is not None
+    lo, hi = float(facts.lo[column]), float(facts.hi[column])
+    return Newton(_linear(release, column), facts.likelihood, lo, hi - lo)
 
 
 def _start(release: Published, column: int) -> Array:
-    b = release.blueprint
-    return np.full(len(b.model.X), b.prior_mean[column])
+    facts = release.facts
+    return np.full(len(facts.model.X), facts.prior_mean[column])
 
 
 def _settled(release: Published, column: int) -> Decoder:
-    b, newton, f = release.blueprint, _newton(release, column), _start(release, column)
-    if b.decode == "bayes":
+    facts, newton, f = release.facts, _newton(release, column), _start(release, column)
+    if facts.decode == "bayes":
         return newton.settle(f, values_of(release, column))
     # The paper's: one step for each iteration, each from where the one before it ended.
     for number, part in enumerate(release.parts):
         last = replace(newton.decoder, T=part.sketch.rounded)
         decoder = replace(newton, decoder=last).step(f)
         if number < len(release.later):
-            f = decoder.mean(b.model.X, _column(part.noisy.s, column, release.outputs))
+            f = decoder.mean(facts.model.X, _column(part.noisy.s, column, release.outputs))
     return decoder

@@ -36,7 +36,7 @@ class LatentRelease(Release):
     def latent_at_people(self, column: int) -> Array:
         """Return the decoded f at the training inputs, where the next iteration starts."""
         decoder = decoders_of(self)[column]
-        return decoder.mean(self.blueprint.model.X, values_of(self, column))
+        return decoder.mean(self.facts.model.X, values_of(self, column))
 
     def _moments(self, points: Array) -> tuple[Array, Array]:
         """Return mean and variance of f, (P, D)."""
@@ -51,7 +51,7 @@ class LabelRelease(LatentRelease, task="classification"):
     @property
     def classes(self) -> NDArray[Any]:
         """The public classes."""
-        return np.array(self.blueprint.classes)
+        return np.array(self.facts.classes)
 
     def predict(self, X: ArrayLike, *_: Any) -> NDArray[Any]:
         """Return the most probable class at X, (P,)."""

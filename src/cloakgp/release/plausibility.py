@@ -31,7 +31,7 @@ from scipy.special import betainc, gammainc, gammaincc
 from cloakgp.decode.decoder import DecodeError, decoding, finite
 
 if TYPE_CHECKING:
-    from cloakgp.plan.plan import Blueprint
+    from cloakgp.plan.facts import Facts
     from cloakgp.release.published import Published
 
 Array = NDArray[np.float64]
@@ -77,9 +77,9 @@ def last_digits(release: Published) -> float:
 
 def steps_of_counts(release: Published) -> float:
     """Return how likely it is that noisy integers are so near to those of whole counts."""
-    if release.blueprint.task != "counts":
+    if release.facts.task != "counts":
         return 1.0
-    cap, surprise, count = int(release.blueprint.hi[0]), 0.0, 0
+    cap, surprise, count = int(release.facts.hi[0]), 0.0, 0
     for sketch, noisy in release.parts:
         # u = count/cap is rounded to steps of 2^-k.  So without noise value · cap is a multiple of
         # 2^k, but for rounding, and with noise any multiple of the powers of two in cap.
@@ -112,13 +112,13 @@ def size(release: Published) -> float:
 
 def _directions(release: Published) -> tuple[Array, Array]:
     """Return the prior variance of T u, and (s − T u₀)², in many directions, in units of σ²."""
-    b = release.blueprint
+    facts = release.facts
     signal, squares = [], []
     for sketch, noisy in release.parts:
         T, s = sketch.rounded, noisy.s.reshape(len(sketch.matrix), release.outputs)
         for column in range(release.outputs):
-            covariance = finite(b.decoder(T, column).signal_covariance()) / noisy.noise_std**2
-            rest = (s[:, column] - T @ _expected(b, column)) / noisy.noise_std
+            covariance = finite(facts.decoder(T, column).signal_covariance()) / noisy.noise_std**2
+            rest = (s[:, column] - T @ _expected(facts, column)) / noisy.noise_std
             variance = np.diag(covariance)
             if len(rest) <= MOST_DIRECTIONS:
                 variance, directions = np.linalg.eigh(covariance)
@@ -128,9 +128,9 @@ def _directions(release: Published) -> tuple[Array, Array]:
     return finite(np.concatenate(signal)), finite(np.concatenate(squares))
 
 
-def _expected(b: Blueprint, column: int) -> Array:
+def _expected(facts: Facts, column: int) -> Array:
     """Return u₀ (N,): what u is expected to be before anything is known."""
-    mean = np.full(len(b.model.X), b.prior_mean[column])
-    if b.likelihood is not None:
-        mean = b.likelihood.mean(mean)
-    return (mean - b.lo[column]) / (b.hi[column] - b.lo[column])
+    mean = np.full(len(facts.model.X), facts.prior_mean[column])
+    if facts.likelihood is not None:
+        mean = facts.likelihood.mean(mean)
+    return (mean - facts.lo[column]) / (facts.hi[column] - facts.lo[column])

@@ -12,8 +12,8 @@ import uuid
 from dataclasses import dataclass, field
 
 from cloakgp._version import __version__
+from cloakgp.plan.facts import Facts
 from cloakgp.plan.parts import Chosen, Part
-from cloakgp.plan.plan import Blueprint
 from cloakgp.privacy import NoisySketch, Sketch
 
 
@@ -25,7 +25,7 @@ def _now() -> str:
 class Published:
     """The noisy sketch and every public fact needed to use it and to check its guarantee."""
 
-    blueprint: Blueprint
+    facts: Facts
     sketch: Sketch
     noisy: NoisySketch
     gap: float
@@ -70,4 +70,4 @@ class Published:
     @property
     def outputs(self) -> int:
         """Number of output columns."""
-        return len(self.blueprint.lo)
+        return len(self.facts.lo)

@@ -46,7 +46,7 @@ class Release(Published):
     @staticmethod
     def of(**fields: Any) -> Release:
         """Return a release of the kind that its task asks for."""
-        return Release.kinds.get(fields["blueprint"].task, Release)(**fields)
+        return Release.kinds.get(fields["facts"].task, Release)(**fields)
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -103,8 +103,8 @@ class Release(Published):
 
     def check_points(self, X: Any) -> Array:
         """Return X as a table with the columns of the training inputs, by name if it has names."""
-        points = check_rows(select(X, self.blueprint.feature_names, "X"))
-        wanted = self.blueprint.model.X.shape[1]
+        points = check_rows(select(X, self.facts.feature_names, "X"))
+        wanted = self.facts.model.X.shape[1]
         if points.shape[1] != wanted:
             raise ValueError(f"X has {points.shape[1]} columns, but the release needs {wanted}")
         return points
@@ -154,8 +154,8 @@ class Release(Published):
 
     def to_frame(self, X: ArrayLike | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations at X, by default at the workload."""
-        points = self.blueprint.points if X is None else self.check_points(X)
-        names = self.blueprint.feature_names or tuple(f"x{i}" for i in range(points.shape[1]))
+        points = self.facts.points if X is None else self.check_points(X)
+        names = self.facts.feature_names or tuple(f"x{i}" for i in range(points.shape[1]))
         frame = pd.DataFrame(points, columns=list(names))
         for name, values in self.columns_at(points).items():
             if name in frame:
@@ -194,7 +194,7 @@ class Release(Published):
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
         return (
-            f"Release({self.blueprint.people} people, {self.published_values} values, "
+            f"Release({self.facts.people} people, {self.published_values} values, "
             f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 if TYPE_CHECKING:
-    from cloakgp.plan.plan import Blueprint
+    from cloakgp.plan.facts import Facts
     from cloakgp.release.published import Published
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
@@ -69,12 +69,12 @@ def escape(text: object) -> str:
 
 def names_of(release: Published) -> tuple[list[str], list[str]]:
     """Return the names of the inputs and of the outputs, invented where there are none."""
-    columns = release.blueprint.model.X.shape[1]
-    targets = release.outputs if release.blueprint.task == "regression" else 1
-    inputs, outputs = release.blueprint.feature_names or (), release.target_names or ()
+    columns = release.facts.model.X.shape[1]
+    targets = release.outputs if release.facts.task == "regression" else 1
+    inputs, outputs = release.facts.feature_names or (), release.target_names or ()
     return (
         [*inputs] if len(inputs) == columns else [f"x{i}" for i in range(columns)],
-        [*outputs] if len(outputs) == targets else _invented(release.blueprint.task, targets),
+        [*outputs] if len(outputs) == targets else _invented(release.facts.task, targets),
     )
 
 
@@ -83,23 +83,23 @@ def _invented(task: str, targets: int) -> list[str]:
     return names.get(task, [f"y{i}" for i in range(targets)])
 
 
-def people_in(blueprint: Blueprint) -> int:
+def people_in(facts: Facts) -> int:
     """Return the number of people, who may own several rows each."""
-    groups = blueprint.groups
-    return len(blueprint.model.X) if groups is None else len(np.unique(groups))
+    groups = facts.groups
+    return len(facts.model.X) if groups is None else len(np.unique(groups))
 
 
 def certificate(release: Published) -> str:
     """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
-    b = release.blueprint
+    facts = release.facts
     if not math.isfinite(release.gap):
         return "it is not known how far the choice of numbers to publish is from the best"
     # The gap is that of the design; what was done to it afterwards is not in it.
     before = ""
-    if b.groups is not None:
+    if facts.groups is not None:
         before = "before people with several rows were allowed for, "
-    elif b.rank is not None and b.design != "bayes":
-        before = f"before the choice was cut down to {b.rank}, "
+    elif facts.rank is not None and facts.design != "bayes":
+        before = f"before the choice was cut down to {facts.rank}, "
     share = _up(100.0 * max(release.gap, 0.0), 1)
     return f"{before}no other choice of numbers to publish was better by more than {share:g} %"
 
@@ -111,7 +111,7 @@ def _listed(names: list[str]) -> str:
 
 def _published(release: Published) -> str:
     outputs = names_of(release)[1]
-    count, people = release.published_values, people_in(release.blueprint)
+    count, people = release.published_values, people_in(release.facts)
     noise = "each with random noise added" if release.private else "made for a trial"
     return (
         "## What was published\n\n"
@@ -123,22 +123,22 @@ def _published(release: Published) -> str:
 
 
 def _protected(release: Published) -> str:
-    b, outputs = release.blueprint, names_of(release)[1]
+    facts, outputs = release.facts, names_of(release)[1]
     whose = f"Each person's {_listed(outputs)}"
-    if b.groups is not None:
-        most = int(np.bincount(np.unique(b.groups, return_inverse=True)[1]).max())
+    if facts.groups is not None:
+        most = int(np.bincount(np.unique(facts.groups, return_inverse=True)[1]).max())
         whose += f", in all rows of that person together (up to {most})"
     elif len(outputs) > 1:
         whose += " together"
-    if b.task == "classification":
+    if facts.task == "classification":
         limits = (
             "The possible labels are public and were set beforehand: "
-            f"{', '.join(escape(label) for label in b.classes or ())}."
+            f"{', '.join(escape(label) for label in facts.classes or ())}."
         )
     else:
         ranges = "; ".join(
             f"**{escape(name)}** from {lo:g} to {hi:g}"
-            for name, lo, hi in zip(outputs, b.lo, b.hi, strict=True)
+            for name, lo, hi in zip(outputs, facts.lo, facts.hi, strict=True)
         )
         limits = (
             f"Values count within public bounds that were set beforehand ({ranges}); what lies "
@@ -160,9 +160,9 @@ def _not_protected(release: Published) -> str:
         f"- The inputs ({_listed(inputs)}): they are public and stored in the release as they are.",
         "- Who is in the data, and how many people there are.",
     ]
-    if release.blueprint.task == "counts":
+    if release.facts.task == "counts":
         lines.append("- Exposures: how long or how large each row was watched.")
-    if release.blueprint.groups is not None:
+    if release.facts.groups is not None:
         lines.append("- Which rows belong to the same person.")
     lines.append(
         "- What is true of people in general. If the curve shows that people of some age are "
@@ -233,7 +233,7 @@ def _noise(release: Published) -> str:
     return (
         "## How it was made\n\n"
         f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
-        f"{escape(release.blueprint.design)}; {escape(release.status)}). A worse choice would have "
+        f"{escape(release.facts.design)}; {escape(release.status)}). A worse choice would have "
         f"cost accuracy, not privacy.{_choice(release)}"
     )
 

@@ -84,11 +84,11 @@ def _contents(release: Published) -> Outcome:
 
 
 def _sensitivity(release: Published) -> Outcome:
-    b = release.blueprint
+    facts = release.facts
     longest = 0.0
     for sketch, _ in release.parts:
         try:
-            squared = squared_sensitivity(sketch, b.groups, joint=b.joint)
+            squared = squared_sensitivity(sketch, facts.groups, joint=facts.joint)
         except ValueError as error:
             return False, str(error)
         longest = max(longest, math.sqrt(squared) / 2**sketch.bits)
@@ -119,9 +119,9 @@ def _noise(release: Published) -> Outcome:
 
 
 def _outputs(release: Published) -> Outcome:
-    b = release.blueprint
-    return all(part.noisy.sensitivity == b.sensitivity for part in release.parts), (
-        f"{len(b.lo)} output column(s) need a noise factor of {b.sensitivity:.9g}, "
+    facts = release.facts
+    return all(part.noisy.sensitivity == facts.sensitivity for part in release.parts), (
+        f"{len(facts.lo)} output column(s) need a noise factor of {facts.sensitivity:.9g}, "
         f"{release.noisy.sensitivity:.9g} was used"
     )
 

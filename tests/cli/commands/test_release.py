@@ -181,7 +181,7 @@ def test_labels_that_look_missing_are_labels_if_they_are_named(cases, tmp_path):
     result = run("release", cases, *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     release = Release.load(tmp_path / "out" / "release.cloakgp")
-    assert release.blueprint.classes == ("NA", "none")
+    assert release.facts.classes == ("NA", "none")
 
 
 def test_a_release_of_exactly_the_cap_is_not_refused(data, tmp_path, book):

@@ -68,7 +68,7 @@ def test_labels_can_be_selected_for(tmp_path):
     assert result.exit_code == 0, result.output
     release = Release.load(tmp_path / "out" / "release.cloakgp")
     assert release.selection.mechanism == "exponential"
-    assert release.blueprint.prior_mean[0] in (-1.0, 0.0, 1.0)
+    assert release.facts.prior_mean[0] in (-1.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_a_settings_file_can_describe_every_task(cases, tmp_path):
     )
     out = tmp_path / "out"
     assert run("release", cases, "--config", config, "--yes", "--out", out).exit_code == 0
-    exposure = Release.load(out / "release.cloakgp").blueprint.likelihood.exposure
+    exposure = Release.load(out / "release.cloakgp").facts.likelihood.exposure
     np.testing.assert_allclose(exposure, outcomes()["years"], rtol=1e-9)
 
 
@@ -167,8 +167,8 @@ def test_a_pair_of_bounds_for_each_column_means_the_same_as_in_python(tmp_path):
         Settings.gather(asked, config),
     ):
         plan = settings.estimator().plan(frame[["age"]])
-        assert plan.blueprint.lo.tolist() == [0.0, 400.0]
-        assert plan.blueprint.hi.tolist() == [350.0, 500.0]
+        assert plan.facts.lo.tolist() == [0.0, 400.0]
+        assert plan.facts.hi.tolist() == [350.0, 500.0]
         assert settings.estimator().bounds == [(0.0, 350.0), (400.0, 500.0)]
     model = PrivateGPRegressor(settings.kernel, bounds=[(0, 350), (400, 500)])
     same = model.plan(frame[["age"]])

@@ -116,7 +116,7 @@ def test_decimal_commas_can_be_read_everywhere(tmp_path, separator):
     out = tmp_path / "out"
     assert run("release", commas, *SPEND, "--decimal", ",", "--out", out).exit_code == 0
     release = Release.load(out / "release.cloakgp")
-    np.testing.assert_array_equal(release.blueprint.model.X[:, 0], frame["age"])
+    np.testing.assert_array_equal(release.facts.model.X[:, 0], frame["age"])
     predicted = run("predict", out / "release.cloakgp", "--at", commas, "--decimal", ",")
     assert len(pd.read_csv(io.StringIO(predicted.stdout))) == 40
     fails(run("predict", out / "release.cloakgp", "--at", commas), "--decimal ,")

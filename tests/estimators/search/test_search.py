@@ -12,7 +12,6 @@ import pickle
 import struct
 import sys
 import warnings
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,10 +44,9 @@ from cloakgp import (
     Release,
 )
 from cloakgp.errors import ReleaseFileError
-from cloakgp.estimators.equality import same_setting
 from cloakgp.estimators.search.folds import Table, plan_folds, split_rows
 from cloakgp.gp.likelihoods import expected_logistic
-from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
+from cloakgp.kernels import Gibbs, KDELengthscale
 from cloakgp.privacy import Choice, Noise, Spend, choose, gaussian_sigma, release, total_guarantee
 from cloakgp.privacy.choice import utility
 from cloakgp.privacy.choice.folds import unit_folds
@@ -82,10 +80,12 @@ def searching(estimator=None, grid=None, **options):
 
 def released(plan, y, noise=no_noise):
     """A release by a plan of one output column, with chosen noise."""
-    b = plan.blueprint
+    facts = plan.facts
     noise = Noise(rehearsal=noise)
-    noisy = release(plan.sketch, y, (b.lo, b.hi), b.budget, groups=b.groups, noise=noise)
-    return Release(blueprint=b, sketch=plan.sketch, noisy=noisy, gap=0.0, status="")
+    noisy = release(
+        plan.sketch, y, (facts.lo, facts.hi), facts.budget, groups=facts.groups, noise=noise
+    )
+    return Release(facts=facts, sketch=plan.sketch, noisy=noisy, gap=0.0, status="")
 
 
 def noise_of(plan, y, points):
@@ -199,7 +199,7 @@ def test_for_classes_it_is_one_newton_step_from_the_prior_mean(options):
     W = rate * (1.0 - rate)
     K, cross = kernel(X), kernel(POINTS, X)
     if "inducing" in options:  # DTC: K = Q, and the same across
-        Z = plan.blueprint.model.inducing
+        Z = plan.facts.model.inducing
         half = np.linalg.solve(kernel(Z), kernel(Z, X))
         K, cross = kernel(X, Z) @ half, kernel(POINTS, Z) @ half
     std = gaussian_sigma(model.epsilon, model.delta)
@@ -526,37 +526,6 @@ def test_a_kernel_that_was_changed_after_the_plan_is_noticed():
         made.fit(X, SMOOTH, plan=plan)
 
 
-def test_settings_of_every_kind_are_compared_by_value():
-    class Weight:
-        def __init__(self, center):
-            self.center = center
-
-        def __call__(self, x):
-            return x[:, 0] > self.center
-
-    for same, other in (
-        (X[:3], X[1:4]),
-        (X[:3], X[:3].astype(np.float32)),
-        ((0.0, 1.0), (0.0, 1.0 + 1e-15)),
-        ([(0, 1), (0, 1)], [(0, 1), (0, 2)]),
-        ({"rank": [1]}, {"rank": [2]}),
-        ({"rank": [1]}, {"rank": [1], "inducing": [3]}),
-        (Weight(1.0), Weight(2.0)),
-        (
-            Blend(RBF(1.0), RBF(2.0), Logistic(1.0, 1.0)),
-            Blend(RBF(1.0), RBF(2.0), Logistic(2.0, 1.0)),
-        ),
-        (None, 0),
-        ("median", 3.0),
-        (pd.DataFrame({"a": [1.0]}), pd.DataFrame({"a": [2.0]})),
-        (RBF(1.0), "RBF(1.0)"),
-        (regressor(), regressor(900 * RBF(3.0))),
-    ):
-        assert same_setting(same, deepcopy(same))
-        assert not same_setting(same, other)
-        assert not same_setting(other, same)
-
-
 # ------------------------------------------------------------------------------- nothing to choose
 
 
@@ -675,7 +644,7 @@ def test_the_forecast_is_what_a_search_on_made_up_outputs_gives(loss, mechanism)
     whole = made.estimator.set_params(epsilon=plan.forecast.whole_epsilon)
     for i, params in enumerate(plan.candidates):
         truth = clone(whole).set_params(**params)
-        for y in truth.draw_outputs(X, DRAWN, np.random.default_rng([0, i])):
+        for y in truth.public_facts(X).draw_outputs(DRAWN, np.random.default_rng([0, i])):
             losses = [loss_of(folds, y, BOUNDS, loss) / N for folds in plan.folds]
             unit = 2.0**-20
             steps = [math.ceil(s / unit) for s in plan.sensitivities]
@@ -703,12 +672,16 @@ def folds_of(estimator, rows):
 
 def test_made_up_outputs_have_the_moments_of_the_prior():
     model = regressor(100 * RBF(2.0), noise_variance=25.0, prior_mean=30.0)
-    drawn = model.draw_outputs(X[:5], 40_000, np.random.default_rng(0))
+    drawn = model.public_facts(X[:5]).draw_outputs(40_000, np.random.default_rng(0))
     np.testing.assert_allclose(drawn.mean(axis=0), 30.0, atol=0.5)
     np.testing.assert_allclose(np.cov(drawn.T), 100 * RBF(2.0)(X[:5]) + 25.0 * np.eye(5), atol=6.0)
     assert drawn.min() >= BOUNDS[0]
     assert drawn.max() <= BOUNDS[1]
-    labels = classifier(prior_mean=1.0).draw_outputs(X[:5], 40_000, np.random.default_rng(0))
+    labels = (
+        classifier(prior_mean=1.0)
+        .public_facts(X[:5])
+        .draw_outputs(40_000, np.random.default_rng(0))
+    )
     assert set(np.unique(labels)) == {-1.0, 1.0}
     expected = 2.0 * expected_logistic(np.ones(1), np.full(1, 4.0))[0] - 1.0
     np.testing.assert_allclose(labels.mean(axis=0), expected, atol=0.03)
@@ -994,7 +967,7 @@ def test_it_predicts_as_the_release_does_and_knows_its_inputs():
     at = pd.DataFrame({"name": "x", "age": POINTS[:, 0]})
     made = searching().fit(frame, pd.Series(SMOOTH, name="height"), at=at)
     np.testing.assert_array_equal(made.predict(frame), made.release_.predict(X))
-    np.testing.assert_array_equal(made.release_.blueprint.points, POINTS)
+    np.testing.assert_array_equal(made.release_.facts.points, POINTS)
     assert made.feature_names_in_.tolist() == ["age"]
     assert made.n_features_in_ == 1
     assert made.n_splits_ == 3
@@ -1049,7 +1022,7 @@ def test_a_grid_may_name_parameters_inside_the_kernel():
     np.testing.assert_allclose(plan.sensitivities, whole.sensitivities, rtol=1e-3)
     made = searching(grid=grid).fit(X, SMOOTH, plan=plan)
     length = made.best_params_["kernel__k2__length_scale"]
-    assert made.release_.blueprint.model.kernel.k2.length_scale == length
+    assert made.release_.facts.model.kernel.k2.length_scale == length
 
 
 def test_settings_that_only_some_candidates_have_are_masked():

@@ -262,7 +262,7 @@ def test_zeros_below_zero_are_zeros(tmp_path):
 
 def test_what_would_not_be_read_is_not_written(tmp_path):
     release = Release.load(FOLDER / "exact.cloakgp")
-    far = replace(release, blueprint=replace(release.blueprint, prior_mean=np.array([1e200])))
+    far = replace(release, facts=replace(release.facts, prior_mean=np.array([1e200])))
     with pytest.raises(ReleaseFileError, match=r"prior\.mean"):
         far.save(tmp_path / "r")
     assert not (tmp_path / "r").exists()

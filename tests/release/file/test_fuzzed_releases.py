@@ -84,11 +84,11 @@ def examine(path):
         assert_guarantee(*read_archive(path))
     assert release.statement()
     assert repr(release)
-    assert repr(release.blueprint.model.kernel)
+    assert repr(release.facts.model.kernel)
     assert release.total_epsilon > 0
     assert release.published_values >= 0
-    columns = release.blueprint.model.X.shape[1]
-    points = np.vstack([release.blueprint.points[:1], np.full((1, columns), 0.5)])
+    columns = release.facts.model.X.shape[1]
+    points = np.vstack([release.facts.points[:1], np.full((1, columns), 0.5)])
     for use in uses_of(release):
         try:
             found = use(points)

@@ -121,7 +121,7 @@ def _agreed(plan: Plan | SearchPlan) -> bool:
     if isinstance(plan, SearchPlan):
         epsilon, rows, owners = plan.total_epsilon, len(plan.X), plan.groups
     else:
-        epsilon, rows, owners = plan.epsilon, len(plan.blueprint.model.X), plan.blueprint.groups
+        epsilon, rows, owners = plan.epsilon, len(plan.facts.model.X), plan.facts.groups
     people = rows if owners is None else len(set(owners.tolist()))
     print(
         f"This spends epsilon = {epsilon:g} and delta = {plan.delta:g} of the privacy of "

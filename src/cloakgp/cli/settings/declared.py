@@ -25,7 +25,7 @@ from cloakgp.estimators.regression import PrivateGPRegressor
 from cloakgp.estimators.search.search import PrivateGridSearch
 from cloakgp.gp.kernels.grammar import Kernel
 from cloakgp.gp.sparse import Approximation
-from cloakgp.plan.plan import DesignName, Task
+from cloakgp.plan.facts import DesignName, Task
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
 from cloakgp.privacy.mechanism.calibration import Calibration

@@ -84,7 +84,8 @@ def plan_candidate(estimator: Any, table: Table, draws: int, seed: int) -> Predi
     folds = plan_folds(estimator, table)
     outputs = np.empty((0, len(table.rows)))
     if draws:
-        outputs = estimator.draw_outputs(table.rows, draws, np.random.default_rng([0, seed]))
+        facts = estimator.public_facts(table.rows, at=table.rows[:1])
+        outputs = facts.draw_outputs(draws, np.random.default_rng([0, seed]))
     return Predictors(folds, outputs)
 
 

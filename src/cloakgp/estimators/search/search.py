@@ -12,7 +12,6 @@ import math
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
@@ -27,9 +26,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, get_tags
 
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.base import PrivateGP, open_account
+from cloakgp.estimators.base import PrivateGP, checked_plan, open_account
 from cloakgp.estimators.classification import PrivateGPClassifier
-from cloakgp.estimators.equality import same_setting
 from cloakgp.estimators.regression import PrivateGPRegressor
 from cloakgp.estimators.repeats import counted_already, note_spend, warn_if_repeated
 from cloakgp.estimators.search.budget import SearchBudget
@@ -45,6 +43,7 @@ from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.checks import as_float, check_apart, one_column, owner_codes, warn_if_reordered
 from cloakgp.inputs.frames import column_names
 from cloakgp.inputs.frames import select as select_columns
+from cloakgp.plan.request import OF_SPENDS, Request, settings_of
 from cloakgp.plan.search import SearchPlan
 from cloakgp.plan.search_forecast import draws_by_candidate, forecast
 from cloakgp.privacy import (
@@ -64,10 +63,8 @@ Params = dict[str, Any]
 
 #: What a search must not vary: the budget, and what the private outputs are.
 FIXED = ("epsilon", "delta", "calibration", "bounds", "classes")
-#: What belongs to the search itself.
-OWN = ("ledger", "dataset", "random_state")
 #: What does not change a plan, or shows in its folds.
-UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OWN)
+UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OF_SPENDS)
 
 
 class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
@@ -147,10 +144,9 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
 
         This is nearly all the work of a search: pass the plan on to ``fit``.
         """
-        candidates = self._candidates()
-        rows = check_rows(X)
-        owners = owner_codes(groups, len(rows), X)
-        table = Table(rows, split_rows(self.cv, rows, owners), _points(X, at), owners)
+        candidates, request = self._candidates(), self._request(X, at, groups)
+        rows, owners = request.X, request.groups
+        table = Table(rows, split_rows(self.cv, rows, owners), request.at, owners)
         budget = self._budget(table, len(candidates))
         found, alone = self._predictors(candidates, table, budget)
         bounds, loss = _bounds_of(self.estimator), self._loss()
@@ -168,7 +164,6 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
             sensitivities=sensitivities,
             noise=np.array([_typical_noise(each) for each in found]),
             kept=kept,
-            X=rows,
             bounds=bounds,
             loss=loss,
             mechanism=self.mechanism,
@@ -178,9 +173,7 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
             spends=budget.spends(self.refit),
             total_epsilon=budget.total_epsilon(self.refit),
             refit=self.refit,
-            at=table.points,
-            groups=owners,
-            asked=self._asked(),
+            request=request,
         )
         if plan.chosen is None or alone is None:
             return plan
@@ -207,7 +200,10 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         seed = self.random_state
         if account is not None and seed is not None:
             raise ValueError("a trial with random_state cannot be put on the account of a ledger")
-        plan = self.plan(X, at, groups) if plan is None else self._still(plan, X, at, groups)
+        if plan is None:
+            plan = self.plan(X, at, groups)
+        else:
+            checked_plan(plan, SearchPlan).request.check_same(self._request(X, at, groups))
         one_column(y, len(plan.X))
         if plan.chosen is None:
             return self._fit_only(plan, X, y)
@@ -233,7 +229,7 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
             best = self._with(plan.candidates[chosen.index], plan.release_epsilon)
             best.set_params(random_state=seed)
             with counted_already():
-                best.fit(_like(X, plan.X), y, at=plan.at, groups=plan.groups)
+                best.fit(_like(X, plan.X), y, at=plan.request.at, groups=plan.groups)
             best.release_ = replace(best.release_, release_id=release_id, selection=plan.chosen)
             self._keep(best)
         return self
@@ -243,8 +239,8 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         only = int(np.flatnonzero(plan.kept)[0])
         if plan.refit:
             best = self._with(plan.candidates[only], plan.release_epsilon)
-            own = {name: getattr(self, name) for name in OWN}
-            best.set_params(**own).fit(_like(X, plan.X), y, at=plan.at, groups=plan.groups)
+            own = {name: getattr(self, name) for name in OF_SPENDS}
+            best.set_params(**own).fit(_like(X, plan.X), y, at=plan.request.at, groups=plan.groups)
             self._report(plan, only, None)
             self._keep(best.set_params(ledger=None, dataset=None))
         else:
@@ -271,7 +267,7 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
                 "a private search is for PrivateGPRegressor and for PrivateGPClassifier with two "
                 f"classes, got {type(self.estimator).__name__}"
             )
-        for name in OWN:
+        for name in OF_SPENDS:
             if getattr(self.estimator, name) is not None:
                 raise ValueError(f"give {name} to the search, not to its estimator")
         check_choice(1.0, self.mechanism)
@@ -279,7 +275,7 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         candidates = list(ParameterGrid(self.param_grid))
         if not candidates:
             raise ValueError("param_grid holds no candidates")
-        fixed = {name for params in candidates for name in params if name in (*FIXED, *OWN)}
+        fixed = {name for params in candidates for name in params if name in (*FIXED, *OF_SPENDS)}
         if fixed:
             raise ValueError(
                 f"param_grid must not vary {', '.join(sorted(fixed))}: the budget and what the "
@@ -333,9 +329,7 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
         regret = 2.0 * 2.0 * (hi - lo) * math.log(max(candidates, 2))
         # E|τz| = τ √(2/π), summed over people, for σ = 1
         people = len(table.rows)
-        noise = (
-            people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.blueprint.budget.sigma
-        )
+        noise = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.facts.budget.sigma
         split = recommend_split(
             total,
             drawn.delta,
@@ -387,30 +381,20 @@ class PrivateGridSearch(Delegates, MetaEstimatorMixin, BaseEstimator):
                 bar.advance(task)
                 yield result
 
-    def _asked(self) -> dict[str, Any]:
-        """Return copies of the settings that a plan follows from."""
-        own = {k: v for k, v in self.get_params(deep=False).items() if k not in UNPLANNED}
-        inner = self.estimator.get_params(deep=False)
-        return deepcopy(own | {f"estimator__{name}": value for name, value in inner.items()})
-
-    def _still(self, plan: SearchPlan, X: ArrayLike, at: Any, groups: Any) -> SearchPlan:
-        """Refuse a plan that was made for something else: what it promises would not hold."""
-        rows = check_rows(X)
-        for name, then, now in (
-            ("inputs X", plan.X, rows),
-            ("points at", plan.at, _points(X, at)),
-            ("groups", plan.groups, owner_codes(groups, len(rows), X)),
-        ):
-            if not np.array_equal(np.asarray(then), np.asarray(now)):  # None equals None
-                raise ValueError(f"plan was made for other {name}; leave it out or plan again")
-        asked = self._asked()
-        same = {k for k in asked if k in plan.asked and same_setting(asked[k], plan.asked[k])}
-        changed = sorted((asked.keys() | plan.asked.keys()) - same)
-        if changed:
-            raise ValueError(
-                f"plan was made with other {', '.join(changed)}; leave it out or plan again"
-            )
-        return plan
+    def _request(self, X: ArrayLike, at: Any, groups: Any) -> Request:
+        """Return what a plan is asked for: all of it public."""
+        rows, inner = check_rows(X), settings_of(self.estimator, without=())
+        return Request(
+            maker=type(self).__name__,
+            X=rows,
+            names=column_names(X),
+            at=_points(X, at),
+            groups=owner_codes(groups, len(rows), X),
+            exposure=None,
+            settings=settings_of(self, without=UNPLANNED)
+            | {"estimator": type(self.estimator).__name__}
+            | {f"estimator__{name}": value for name, value in inner.items()},
+        )
 
     def _commit(self, plan: SearchPlan, account: Any, release_id: str) -> Callable[[], object]:
         """Return what records the spend, once y has been found to be sound."""

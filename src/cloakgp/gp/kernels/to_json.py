@@ -37,6 +37,11 @@ def kernel_to_json(kernel: Kernel, prefix: str = "kernel") -> tuple[Spec, Arrays
     return writer.part(kernel, "kernel", "kernel", 1), writer.arrays
 
 
+def check_writable(kernel: Kernel) -> None:
+    """Raise the ``ValueError`` of ``kernel_to_json``, if there is one, and write nothing."""
+    _Checker("kernel").part(kernel, "kernel", "kernel", 1)
+
+
 class _Writer(Limits):
     """Turns kernels and functions into JSON, and gathers the arrays that are too large for it."""
 
@@ -71,7 +76,7 @@ class _Writer(Limits):
 
     def array(self, array: NDArray[Any], where: str) -> Spec:
         """Describe an array: its entries if they are few, else where they are."""
-        wide = _widen(array, where)
+        wide = np.asarray(array, dtype=_wide_dtype(array, where))
         # The arrays of a release file are finite; the bounds of a kernel need not be.
         if wide.size <= _SMALL or not np.isfinite(wide).all():
             values = [_plain_number(value, where) for value in wide.ravel().tolist()]
@@ -82,6 +87,16 @@ class _Writer(Limits):
         name = f"{self.prefix}_{len(self.arrays)}"
         self.arrays[name] = wide
         return {"array": name}
+
+
+class _Checker(_Writer):
+    """Goes through a kernel without copying or listing the numbers of its larger arrays."""
+
+    def array(self, array: NDArray[Any], where: str) -> Spec:
+        if array.size > _SMALL:
+            _wide_dtype(array, where)
+            return {}
+        return super().array(array, where)
 
 
 def _plain(value: Any, where: str) -> Any:
@@ -103,12 +118,12 @@ def _plain_number(value: Any, where: str) -> int | float | str:
     raise refuse(where, f"holds {short(value)} ({type(value).__name__}); use plain numbers")
 
 
-def _widen(array: NDArray[Any], where: str) -> NDArray[Any]:
-    """An array of one of the dtypes that a release file holds, with equal numbers."""
+def _wide_dtype(array: NDArray[Any], where: str) -> Any:
+    """The dtype of a release file that holds the numbers of an array as they are."""
     # A masked array would lose its mask.
     if type(array) is not np.ndarray:
         raise refuse(where, f"is a {type(array).__name__}; convert it with np.asarray")
     wide = {"f": np.float64, "i": np.int64, "u": np.int64}.get(array.dtype.kind)
     if wide is None or not np.can_cast(array.dtype, wide):
         raise refuse(where, f"is an array of {array.dtype}; use float64 or int64")
-    return np.asarray(array, dtype=wide)
+    return wide

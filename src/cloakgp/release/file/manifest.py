@@ -22,8 +22,8 @@ from cloakgp.gp.likelihoods import Bernoulli, Likelihood, Poisson
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import SparseModel
+from cloakgp.plan.facts import Facts
 from cloakgp.plan.parts import Chosen, Part
-from cloakgp.plan.plan import Blueprint
 from cloakgp.privacy import Budget, NoisySketch, Sketch
 from cloakgp.release.file.archive import OF_CONTAINER
 from cloakgp.release.file.contents import array_of_part, check_contents, kernel_arrays
@@ -53,7 +53,7 @@ ADVICE = (
 
 def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
-    kernel, of_kernel = kernel_to_json(release.blueprint.model.kernel)
+    kernel, of_kernel = kernel_to_json(release.facts.model.kernel)
     return fields_of(_manifest(release, kernel)), _arrays(release) | of_kernel
 
 
@@ -70,9 +70,9 @@ def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
 
 
 def _manifest(release: Published, kernel: Any) -> Manifest:
-    b, noisy, chosen = release.blueprint, release.noisy, release.selection
+    facts, noisy, chosen = release.facts, release.noisy, release.selection
     return Manifest(
-        task=b.task,
+        task=facts.task,
         cloakgp_version=release.version,
         release_id=release.release_id,
         created=release.created,
@@ -90,46 +90,46 @@ def _manifest(release: Published, kernel: Any) -> Manifest:
             sketch_bits=release.sketch.bits,
             noisy_bits=[part.noisy.bits for part in release.parts],
         ),
-        bounds=Bounds(lo=b.lo.tolist(), hi=b.hi.tolist()),
+        bounds=Bounds(lo=facts.lo.tolist(), hi=facts.hi.tolist()),
         prior=Prior(
             kernel=kernel,
-            mean=b.prior_mean.tolist(),
-            unit=b.unit.tolist(),
-            noise_variance=_one_variance(b),
-            approximation=getattr(b.model, "approximation", "exact"),
+            mean=facts.prior_mean.tolist(),
+            unit=facts.unit.tolist(),
+            noise_variance=_one_variance(facts),
+            approximation=getattr(facts.model, "approximation", "exact"),
         ),
         design=Design(
-            name=b.design,
-            target=b.target,
-            decode=b.decode,
-            rank=b.rank,
+            name=facts.design,
+            target=facts.target,
+            decode=facts.decode,
+            rank=facts.rank,
             gap=release.gap,
             status=release.status,
         ),
-        classes=None if b.classes is None else list(b.classes),
+        classes=None if facts.classes is None else list(facts.classes),
         selection=None if chosen is None else Selection(**asdict(chosen)),
-        feature_names=list(b.feature_names) if b.feature_names else None,
+        feature_names=list(facts.feature_names) if facts.feature_names else None,
         target_names=list(release.target_names) if release.target_names else None,
     )
 
 
-def _one_variance(b: Blueprint) -> Any:
+def _one_variance(facts: Facts) -> Any:
     """Return the variance of outputs around f; with a likelihood it follows from that."""
-    return b.model.noise_variance if b.likelihood is None else None
+    return facts.model.noise_variance if facts.likelihood is None else None
 
 
 def _arrays(release: Published) -> Arrays:
-    b, model = release.blueprint, release.blueprint.model
-    arrays: Arrays = {"X": model.X, "points": b.points, "weights": b.weights}
+    facts, model = release.facts, release.facts.model
+    arrays: Arrays = {"X": model.X, "points": facts.points, "weights": facts.weights}
     for number, part in enumerate(release.parts):
         arrays |= {array_of_part("sketch", number): part.sketch.matrix}
         arrays |= {array_of_part("noisy", number): part.noisy.values}
-    if isinstance(b.likelihood, Poisson):
-        arrays["exposure"] = b.likelihood.exposure
+    if isinstance(facts.likelihood, Poisson):
+        arrays["exposure"] = facts.likelihood.exposure
     if isinstance(model, SparseModel):
         arrays["inducing"] = model.inducing
-    if b.groups is not None:
-        arrays["groups"] = b.groups
+    if facts.groups is not None:
+        arrays["groups"] = facts.groups
     return arrays
 
 
@@ -151,7 +151,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     guarantee, prior, design = manifest.guarantee, manifest.prior, manifest.design
     epsilon = float(guarantee.epsilon)
     likelihood = _likelihood(manifest, arrays)
-    blueprint = Blueprint(
+    facts = Facts(
         model=_model(prior, arrays),
         points=check_rows(arrays["points"], "points"),
         weights=arrays["weights"],
@@ -170,7 +170,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         classes=_tuple(manifest.classes),
     )
     if likelihood is not None:
-        blueprint = blueprint.at_prior_mean()
+        facts = facts.at_prior_mean()
     parts = [
         Part(
             Sketch(arrays[array_of_part("sketch", number)], manifest.grid.sketch_bits),
@@ -189,7 +189,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         for number, bits in enumerate(manifest.grid.noisy_bits)
     ]
     return {
-        "blueprint": blueprint,
+        "facts": facts,
         "sketch": parts[0].sketch,
         "noisy": parts[0].noisy,
         "later": tuple(parts[1:]),

@@ -12,7 +12,7 @@ from msgspec import Meta
 from cloakgp.decode.decoder import Decode
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.sparse import Approximation
-from cloakgp.plan.plan import MOST_ITERATIONS, DesignName, Target, Task
+from cloakgp.plan.facts import MOST_ITERATIONS, DesignName, Target, Task
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
 from cloakgp.privacy.mechanism.calibration import (

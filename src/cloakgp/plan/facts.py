@@ -1,0 +1,256 @@
+"""The public facts of a release, from which its design, its noise and its decoder follow.
+
+Whoever wants something of the model asks the facts for it: which sketch, how wide an output is,
+how a column is decoded.  Nothing here sees y or spends anything.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from cloakgp.decode.decoder import Decode, Decoder
+from cloakgp.design import Design, Prior, bayes, total, volume, worst
+from cloakgp.design.groups import fit_groups
+from cloakgp.design.result import TARGET_GAP
+from cloakgp.gp.likelihoods import Bernoulli, Likelihood, linearise
+from cloakgp.gp.linear import LinearModel
+from cloakgp.privacy import Budget, Sketch, quantise
+from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
+
+Array = NDArray[np.float64]
+DesignName = Literal["bayes", "total", "worst", "volume"]
+Target = Literal["points", "latents"]
+Task = Literal["regression", "classification", "counts"]
+
+#: Singular values of T below this share of the largest drown in the rounding of its grid.
+SMALLEST_ROW = 2.0**-14
+#: Steps of the Laplace approximation, at most.
+MOST_ITERATIONS = 100
+#: A design for the latent values of everybody needs a matrix of this many people, squared.
+MOST_LATENTS = 5000
+#: Without noise, the sketch that loses nothing is y itself, up to this many people.
+MOST_IDENTITY = 4000
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The public facts of a release.
+
+    With a ``likelihood`` the model is of a latent f, in whose units ``prior_mean`` is, while ``lo``
+    and ``hi`` are those of the outputs.  Its noise is that of one Newton step from the prior mean,
+    or from ``start``.
+    """
+
+    model: LinearModel
+    points: Array  # (P, L): the workload
+    weights: Array  # (P,), sum 1
+    lo: Array  # (D,)
+    hi: Array  # (D,)
+    prior_mean: Array  # (D,)
+    unit: Array  # (D,): output c is unit[c] times what the model describes
+    budget: Budget  # its parts are the Newton steps that spend it together
+    design: DesignName
+    decode: Decode
+    rank: int | None = None
+    groups: NDArray[np.int64] | None = None
+    feature_names: tuple[str, ...] | None = None
+    likelihood: Likelihood | None = None  # None: Gaussian
+    classes: tuple[Any, ...] | None = None
+    target: Target = "points"  # what the design cares for: the points, or f at the inputs
+    start: Array | None = None  # (N, D)
+    gap: float = TARGET_GAP  # how exact a bayes design is to be
+
+    def __post_init__(self) -> None:
+        choices = (("design", DesignName), ("decode", Decode), ("target", Target))
+        for name, allowed in choices:
+            value = getattr(self, name)
+            if value not in get_args(allowed):
+                raise ValueError(f"{name} must be one of {get_args(allowed)}, got {value!r}")
+        if self.rank is not None and self.decode == "direct":
+            raise ValueError(
+                "rank cannot be combined with decode='direct', which needs the whole row space of "
+                "the workload; use decode='bayes' or drop rank"
+            )
+        if self.rank is not None and not (isinstance(self.rank, Integral) and self.rank >= 1):
+            raise ValueError(f"rank must be a whole number >= 1 or None, got {self.rank!r}")
+        if self.rank is not None:
+            object.__setattr__(self, "rank", int(self.rank))  # JSON knows no integers of NumPy
+        k = self.iterations
+        if k > 1 and self.decode == "direct" and len(self.lo) > 1:
+            raise ValueError(
+                "decode='direct' cannot be combined with several iterations of more than two "
+                "classes, which share a sketch; use decode='bayes' or iterations=1"
+            )
+        if k > 1 and self.decode == "direct" and len(self.model.X) > MOST_LATENTS:
+            raise ValueError(
+                f"several iterations with decode='direct' on {len(self.model.X)} people need too "
+                f"much memory (the limit is {MOST_LATENTS}); use decode='bayes' or iterations=1"
+            )
+        if self.target == "latents" and len(self.model.X) > MOST_LATENTS:
+            raise ValueError(
+                f"a design for the latent values of {len(self.model.X)} people is too large (the "
+                f"limit is {MOST_LATENTS}); use target='points'"
+            )
+
+    @property
+    def iterations(self) -> int:
+        """How many Newton steps spend the budget together."""
+        return self.budget.parts
+
+    @property
+    def task(self) -> Task:
+        """What kind of outputs there are."""
+        if self.likelihood is None:
+            return "regression"
+        return "classification" if isinstance(self.likelihood, Bernoulli) else "counts"
+
+    @property
+    def joint(self) -> bool:
+        """Whether replacing one output moves several columns at once: more than two classes."""
+        return self.task == "classification" and len(self.lo) > 1
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one person can move the sketch."""
+        return math.sqrt(2.0) if self.joint else math.sqrt(len(self.lo))
+
+    @property
+    def noise_std(self) -> float:
+        """The noise in each published value; of k iterations, in their mean.
+
+        Direct decoding uses the last iteration alone, which has √k times as much.
+        """
+        repeats = self.iterations if self.decode == "direct" else 1
+        return self.budget.sigma * self.sensitivity * math.sqrt(repeats)
+
+    @property
+    def width(self) -> float | Array:
+        """What the model's output spans as u goes from 0 to 1: d, or for a Newton step d/W."""
+        if self.likelihood is None:
+            return float(np.max((self.hi - self.lo) / self.unit))
+        start = self.start
+        if start is None:
+            start = np.broadcast_to(self.prior_mean, (len(self.model.X), len(self.lo)))
+        return float(self.hi[0] - self.lo[0]) * _linearised(self.likelihood, start)[0]
+
+    def at_prior_mean(self) -> Facts:
+        """Return the facts of a first Newton step, which starts from the prior mean."""
+        start = np.broadcast_to(self.prior_mean, (len(self.model.X), len(self.lo)))
+        return replace(self.restarted(start), start=None)
+
+    def restarted(self, start: Array) -> Facts:
+        """Return the facts of a further Newton step from public latent values (N, D)."""
+        assert self.likelihood is not None
+        noise = _linearised(self.likelihood, start)[1]
+        return replace(self, model=self.model.with_noise(noise), start=start)
+
+    @property
+    def people(self) -> int:
+        """How many people there are: rows, or owners of rows."""
+        return len(self.model.X) if self.groups is None else len(np.unique(self.groups))
+
+    def decoder(self, T: Array, column: int = 0) -> Decoder:
+        """Return the decoder of one output column for the rounded sketch T."""
+        unit = self.unit[column]
+        lo, hi, mean = (v[column] / unit for v in (self.lo, self.hi, self.prior_mean))
+        if self.likelihood is not None:  # only how much u tells, not from where on it counts
+            return Decoder(
+                model=self.model,
+                T=T,
+                noise_std=self.noise_std,
+                lo=0.0,
+                width=self.width,
+                prior_mean=float(mean),
+                kind=self.decode,
+            )
+        return Decoder(
+            model=self.model,
+            T=T,
+            noise_std=self.noise_std,
+            lo=float(lo),
+            width=float(hi - lo),
+            prior_mean=float(mean),
+            kind=self.decode,
+            unit=float(unit),
+        )
+
+    def draw_outputs(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw made-up outputs of everybody from the prior, (count, N): one output column.
+
+        Within the bounds; for two classes −1 and 1.
+        """
+        model, people = self.model, len(self.model.X)
+        f = rng.standard_normal((count, model.factor.shape[1])) @ model.factor.T
+        if self.likelihood is None:
+            f += np.sqrt(model.diagonal) * rng.standard_normal((count, people))
+            return np.clip(self.prior_mean[0] + self.unit[0] * f, self.lo[0], self.hi[0])
+        chance = expit(self.prior_mean[0] + f)
+        return np.where(rng.random((count, people)) < chance, 1.0, -1.0)
+
+    def find_design(self) -> Design:
+        """Choose T: public maths, whatever it costs in time."""
+        points, weights = self.points, self.weights
+        if self.target == "latents":
+            points, weights = self.model.X, np.full(len(self.model.X), 1.0 / len(self.model.X))
+        C, width = self.model.workload(points), self.width
+        floor = float(weights @ self.model.variance_without_privacy(points, C))
+        if self.noise_std == 0.0:
+            return _lossless(self.model, width, floor)
+        if self.design == "bayes":
+            prior = Prior(
+                C=C * width,
+                diagonal=self.model.diagonal / width**2,
+                factor=self.model.factor / np.reshape(width, (-1, 1)),
+                sigma=self.noise_std,
+                weights=weights,
+                floor=floor,
+            )
+            return bayes(prior, rank=self.rank, gap=self.gap)
+        if self.design == "total":
+            return total(C * width, weights)
+        return volume(C * width) if self.design == "volume" else worst(C * width)
+
+    def sketch(self, design: Design) -> Sketch:
+        """Turn a design into a sketch that the core accepts: rows worth publishing, on a grid."""
+        T = design.T
+        if self.groups is not None:
+            together = self.decode == "direct"
+            T = fit_groups(T, self.groups, together=together, joint=self.joint)
+        if self.noise_std > 0.0 and len(T):
+            # A rotation keeps every length, also those of owners' sums.
+            _, size, directions = np.linalg.svd(T, full_matrices=False)
+            rounding = math.sqrt(T.shape[1]) * 2.0**-SKETCH_BITS
+            keep = size > max(SMALLEST_ROW * size[0], rounding)
+            if self.rank is not None:
+                keep[self.rank :] = False
+            T = size[keep, None] * directions[keep]
+        # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
+        T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
+        return quantise(T)
+
+
+def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:
+    """Return slope and noise (N,) of the pseudo-outputs at f (N, D), for a mean of the columns."""
+    steps = [linearise(likelihood, column) for column in f.T]
+    growth = np.mean([1.0 / step.slope for step in steps], axis=0)
+    variance = np.mean([step.noise / step.slope**2 for step in steps], axis=0)
+    return 1.0 / growth, variance / growth**2
+
+
+def _lossless(model: LinearModel, width: float | Array, floor: float) -> Design:
+    """Return the sketch of a release without noise: everything that predictions depend on."""
+    N = len(model.X)
+    status = "no noise is added: this is not private"
+    if N <= MOST_IDENTITY:
+        return Design(np.eye(N), floor, 0.0, status)
+    # Fᵀ D⁻¹ y is all that a sparse model uses of y.
+    used = model.factor * np.reshape(width / model.diagonal, (-1, 1))
+    Q = np.linalg.qr(used)[0].T
+    return Design(Q / np.sqrt(np.einsum("ri,ri->i", Q, Q).max()), floor, 0.0, status)

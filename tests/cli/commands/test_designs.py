@@ -1,0 +1,76 @@
+"""Commands solve a design once for each distinct thing that they show or publish."""
+
+import numpy as np
+import pytest
+from command_line import LABELS, PLAN, SELECT, SPEND, TASKS, run
+from counted import count_calls, count_designs
+
+from cloakgp import Release
+from cloakgp.cli.job import Job
+
+#: Budgets and designs that a plan compares, without its own.
+OTHER_BUDGETS, OTHER_DESIGNS = 4, 3
+
+
+def test_a_release_solves_one_design_and_publishes_what_was_shown(data, tmp_path, monkeypatch):
+    designs, bayes = count_designs(monkeypatch), count_calls(monkeypatch, "cloakgp.design", "bayes")
+    shown, draw = [], Job.plan
+    monkeypatch.setattr(Job, "plan", lambda job: shown.append(draw(job)) or shown[-1])
+    result = run("release", data, *SPEND, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert designs == ["bayes"]
+    assert len(bayes) == 1
+    release = Release.load(tmp_path / "out" / "release.cloakgp")
+    np.testing.assert_array_equal(release.sketch.matrix, shown[0].sketch.matrix)
+
+
+@pytest.mark.parametrize(("task", "steps"), [("text", 1), ("counts", 1), ("exposure", 2)])
+def test_a_release_of_classes_or_counts_solves_one_design_for_each_step(
+    task, steps, cases, tmp_path, monkeypatch
+):
+    designs = count_designs(monkeypatch)
+    result = run("release", cases, *TASKS[task], "--yes", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert len(designs) == steps
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        (("--no-compare",), 1),
+        (("--no-compare", "--epsilon", "0.7", "--json"), 1),
+        ((), 1 + OTHER_BUDGETS + OTHER_DESIGNS),
+        (("--epsilon", "0.7"), 2 + OTHER_BUDGETS + OTHER_DESIGNS),
+        (("--design", "total"), 1 + OTHER_BUDGETS + OTHER_DESIGNS),
+    ],
+    ids=str,
+)
+def test_a_plan_solves_one_design_for_each_thing_it_shows(data, words, most, monkeypatch):
+    designs = count_designs(monkeypatch)
+    assert run("plan", data, *PLAN, *words).exit_code == 0
+    assert len(designs) == most
+
+
+def test_a_choice_solves_designs_of_folds_and_the_one_that_is_released(data, tmp_path, monkeypatch):
+    """Two candidates and the estimator as it is, in three folds each; then the release."""
+    designs = count_designs(monkeypatch)
+    assert run("select", data, *SELECT, "--plan-only").exit_code == 0
+    assert len(designs) == 3 * 3
+    result = run("select", data, *SELECT, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert len(designs) == 2 * (3 * 3) + 1
+
+
+@pytest.mark.parametrize("decode", ["bayes", "direct"])
+def test_a_choice_is_rehearsed_without_a_design(decode, cases, tmp_path, monkeypatch):
+    words = (*LABELS, "--output", "ill", "--classes", "no,yes", "--decode", decode)
+    tried = ("--try", "prior_mean=-1|1", "--folds", "2", "--yes", "--out", tmp_path / "out")
+    result = run("select", cases, *words, *tried)
+    assert result.exit_code == 0, result.output
+
+
+def test_the_noise_of_a_budget_is_solved_once_in_a_release(data, tmp_path, monkeypatch):
+    """Once for the budget; verification, which trusts nobody, is not part of a release."""
+    solved = count_calls(monkeypatch, "cloakgp.privacy.mechanism.calibration", "gaussian_sigma")
+    assert run("release", data, *SPEND, "--out", tmp_path / "out").exit_code == 0
+    assert len(solved) == 1

@@ -1,0 +1,35 @@
+"""How often something is called, wherever its name was imported to."""
+
+from __future__ import annotations
+
+import sys
+
+
+def count_calls(monkeypatch, module, name):
+    """Wrap a function in every module of the package that holds it; return the list of calls."""
+    original, calls = getattr(sys.modules[module], name), []
+
+    def counted(*args, **options):
+        calls.append(args)
+        return original(*args, **options)
+
+    for other in list(sys.modules.values()):
+        if getattr(other, "__name__", "").startswith("cloakgp") and (
+            vars(other).get(name) is original
+        ):
+            monkeypatch.setattr(other, name, counted)
+    return calls
+
+
+def count_designs(monkeypatch):
+    """Count the designs that are solved, by whatever solver."""
+    from cloakgp.plan.facts import Facts
+
+    original, calls = Facts.find_design, []
+
+    def counted(facts):
+        calls.append(facts.design)
+        return original(facts)
+
+    monkeypatch.setattr(Facts, "find_design", counted)
+    return calls
