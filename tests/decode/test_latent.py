@@ -18,7 +18,7 @@ POINTS = np.linspace(0, 10, 5)[:, None]
 T = RNG.normal(size=(R, N))
 T /= np.linalg.norm(T, axis=0)
 LIKELIHOODS = {"classes": (Bernoulli(), 1.0), "counts": (Poisson(np.full(N, 2.0), 9), 9.0)}
-SHAPES = [Shape.exact(RBF(length), X) for length in (1.0, 4.0)]
+SHAPES = [Shape(RBF(length), X) for length in (1.0, 4.0)]
 SETTINGS = [(0, 4.0, 1.0), (1, 4.0, 1.0), (1, 16.0, 0.0)]
 PRIOR = np.array([0.2, 0.5, 0.3])
 
@@ -39,7 +39,7 @@ def newton_of(model, likelihood, width, scatter=0.0):
 def test_each_setting_settles_as_it_would_alone_and_is_weighed_by_its_evidence(kind, scatter):
     likelihood, width = LIKELIHOODS[kind]
     s, start = published(likelihood, width, np.random.default_rng(1)), np.full(N, 0.3)
-    models = [ScaledModel(SHAPES[j], a, c, scatter) for j, a, c in SETTINGS]
+    models = [ScaledModel([(SHAPES[j], a)], c, scatter) for j, a, c in SETTINGS]
     mixture = settle_settings(newton_of(models[0], likelihood, width), models, PRIOR, s, start)
     scores, means, variances = [], [], []
     for (j, a, c), weight in zip(SETTINGS, PRIOR, strict=True):
@@ -64,7 +64,7 @@ def test_scatter_of_single_people_makes_the_rest_less_certain():
     s, start = published(likelihood, width, np.random.default_rng(2)), np.full(N, 0.3)
     tight, loose = (
         settle_settings(newton_of(m[0], likelihood, width), m, np.ones(1), s, start)
-        for m in ([ScaledModel(SHAPES[0], 4.0, 1.0, scatter)] for scatter in (0.0, 1.0))
+        for m in ([ScaledModel([(SHAPES[0], 4.0)], 1.0, scatter)] for scatter in (0.0, 1.0))
     )
     assert np.all(loose.variance(POINTS) > tight.variance(POINTS))
 
@@ -72,7 +72,7 @@ def test_scatter_of_single_people_makes_the_rest_less_certain():
 def test_only_the_most_promising_settings_are_settled():
     likelihood, width = LIKELIHOODS["classes"]
     s, start = published(likelihood, width, np.random.default_rng(3)), np.full(N, 0.3)
-    models = [ScaledModel(SHAPES[1], a, 1.0, 0.0) for a in np.geomspace(3.0, 5.0, 30)]
+    models = [ScaledModel([(SHAPES[1], a)], 1.0, 0.0) for a in np.geomspace(3.0, 5.0, 30)]
     newton = newton_of(models[0], likelihood, width)
     mixture = settle_settings(newton, models, np.full(30, 1.0 / 30.0), s, start)
     assert 1 <= len(mixture.decoders) <= MOST_SETTLED

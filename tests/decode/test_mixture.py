@@ -23,16 +23,16 @@ S = RNG.normal(size=R)
 FAMILY = Family(
     (RBF(1.0), RBF(4.0)),
     (
-        Setting(0, 9.0, 4.0, 1.0, 0.2),
-        Setting(0, 30.0, 4.0, 4.0, 0.3),
-        Setting(1, 9.0, 0.0, 1.0, 0.4),
-        Setting(1, 60.0, 4.0, 2.0, 0.1),
+        Setting(((0, 9.0),), 4.0, 1.0, 0.2),
+        Setting(((0, 30.0),), 4.0, 4.0, 0.3),
+        Setting(((1, 9.0),), 0.0, 1.0, 0.4),
+        Setting(((1, 60.0), (0, 2.0)), 4.0, 2.0, 0.1),
     ),
 )
 
 
 def made():
-    models = FAMILY.models(lambda kernel: Shape.exact(kernel, X))
+    models = FAMILY.models(lambda kernel: Shape(kernel, X))
     base = Decoder(models[0], T, SIGMA, LO, WIDTH, MEAN, "bayes")
     return decoders_of_settings(base, models)
 
@@ -41,9 +41,9 @@ def by_hand():
     """Weights, means and covariances of all settings, dense."""
     weights, means, covariances = [], [], []
     for setting in FAMILY.settings:
-        kernel = setting.variance * FAMILY.kernels[setting.kernel] + ConstantKernel(
-            setting.level or 1e-300
-        )
+        kernel = ConstantKernel(setting.level or 1e-300)
+        for number, variance in setting.variances:
+            kernel += variance * FAMILY.kernels[number]
         joint = exact_joint(kernel, X, setting.noise_variance, POINTS)
         mean, covariance = bayes_posterior(joint, T, SIGMA, LO, WIDTH, MEAN, S)
         A = T / WIDTH

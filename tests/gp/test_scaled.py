@@ -19,16 +19,16 @@ KERNELS = {"smooth": RBF(3.0), "rough": Matern(2.0, nu=1.5)}
 def made(kernel, kind, level, noise=NOISE):
     """Return the model and the joint prior: the scaled shape's, with the level added to all."""
     if kind == "exact":
-        shape, prior = Shape.exact(kernel, X), exact_joint(VARIANCE * kernel, X, 0.0, POINTS)
+        shape, prior = Shape(kernel, X), exact_joint(VARIANCE * kernel, X, 0.0, POINTS)
     else:
-        shape = Shape.sparse(kernel, X, INDUCING, kind)
+        shape = Shape(kernel, X, INDUCING, kind)
         prior = sparse_joint(VARIANCE * kernel, X, 0.0, POINTS, INDUCING, kind)
     joint = Joint(
         prior.yy + level + np.diag(np.broadcast_to(noise, len(X))),
         prior.fy + level,
         prior.ff + level,
     )
-    return ScaledModel(shape, VARIANCE, level, noise), joint
+    return ScaledModel([(shape, VARIANCE)], level, noise), joint
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0])
@@ -55,3 +55,21 @@ def test_everybody_may_have_noise_of_their_own(kind):
     model.workload(POINTS)  # what was computed for the other noise is forgotten
     _, prior = made(KERNELS["smooth"], kind, 1.0, noise)
     np.testing.assert_allclose(model.with_noise(noise).workload(POINTS), prior.C, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["exact", "fitc", "dtc"])
+def test_shapes_add_up(kind):
+    inducing = None if kind == "exact" else INDUCING
+    shapes = [Shape(k, X, inducing, "dtc" if kind == "dtc" else "fitc") for k in KERNELS.values()]
+    model = ScaledModel([(shapes[0], 2.0), (shapes[1], 0.5)], 1.5, NOISE)
+    alone = [ScaledModel([(s, v)], 0.0, 0.0) for s, v in zip(shapes, (2.0, 0.5), strict=True)]
+    people, cross = (sum(x) + 1.5 for x in zip(*[_parts(m) for m in alone], strict=True))
+    B = RNG.normal(size=(len(X), 3))
+    np.testing.assert_allclose(model.times_covariance(B), people @ B + NOISE * B, atol=1e-7)
+    np.testing.assert_allclose(model.cross(POINTS), cross, atol=1e-8)
+    np.testing.assert_allclose(model.kernel(POINTS), sum(m.kernel(POINTS) for m in alone) + 1.5)
+
+
+def _parts(model):
+    """Return the covariance of people without noise, and that of points with them."""
+    return model.factor @ model.factor.T + np.diag(model._lost), model.cross(POINTS)

@@ -102,6 +102,7 @@ class Decoder:
     kind: Decode
     unit: float = 1.0  # what comes out is this many times what the model describes
     signal: Array | None = None  # cov(T u), (r, r), where it is known already
+    cross: Callable[[Array], Array] | None = None  # cov(f(points), s), likewise
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points`` (P,) for the noisy sketch ``s`` (r,)."""
@@ -195,7 +196,7 @@ class Decoder:
     @cached_property
     def _cross(self) -> Callable[[Array], Array]:
         """Return what gives cov(f(points), s), (P, r), at any points."""
-        return self.model.crosser(self._scaled.T)
+        return self.cross or self.model.crosser(self._scaled.T)
 
     def _half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
@@ -245,6 +246,8 @@ class Newton:
             model=self.decoder.model.with_noise(pseudo.noise + self.scatter),
             lo=pseudo.offset + pseudo.slope * self.lo,
             width=pseudo.slope * self.width,
+            signal=None,
+            cross=None,
         )
 
     def settle(self, f: Array, s: Array) -> Decoder:

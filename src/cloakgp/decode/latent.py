@@ -40,7 +40,7 @@ def settle_settings(
     order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
     kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
     settled = [_newton_of(newton, models[k]).settle(start, s) for k in kept]
-    return Mixture.by_evidence(settled, prior[kept], s)
+    return Mixture.by_evidence(settled, prior[kept], s, kept)
 
 
 def _scatter(model: ScaledModel) -> float:

@@ -31,14 +31,22 @@ class Mixture:
     decoders: tuple[Decoder, ...]
     weights: Array  # (k,), sum 1
     s: Array  # (r,): the published values
+    settings: tuple[int, ...] = (0,)  # which settings of the family these are
 
     @classmethod
-    def by_evidence(cls, decoders: Sequence[Decoder], prior: Array, s: Array) -> Mixture:
+    def by_evidence(
+        cls,
+        decoders: Sequence[Decoder],
+        prior: Array,
+        s: Array,
+        settings: Sequence[int] | None = None,
+    ) -> Mixture:
         """Weigh decoders by what the published values say for them, and drop the hopeless."""
         weights = posterior_weights(decoders, prior, s)
         kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
         share = weights[kept] / weights[kept].sum()
-        return cls(tuple(decoders[k] for k in kept), share, s)
+        names = range(len(decoders)) if settings is None else settings
+        return cls(tuple(decoders[k] for k in kept), share, s, tuple(names[k] for k in kept))
 
     @property
     def fixed(self) -> bool:

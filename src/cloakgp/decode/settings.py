@@ -1,4 +1,4 @@
-"""The decoders of all settings of a family, from few sums over people: one set for each shape."""
+"""The decoders of all settings of a family, from few sums over people: one set for each kernel."""
 
 from __future__ import annotations
 
@@ -18,28 +18,47 @@ Array = NDArray[np.float64]
 def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[Decoder]:
     """Return ``base`` with each of the models; what models share is computed once.
 
-    With B = T/d and G = B k(X, X) Bᵀ, cov(T u) = a² G + c² (B 1)(B 1)ᵀ + B diag(noise) Bᵀ.
+    With B = T/d and G_j = B k_j(X, X) Bᵀ, cov(T u) = Σ v_j G_j + c² (B 1)(B 1)ᵀ + B diag(noise) Bᵀ.
     """
     B = base.T / base.width
-    ones = B.sum(axis=1)
-    levels, noise = np.outer(ones, ones), _Noise(B)
-    shapes = {id(model.shape): model.shape for model in models}
-    gram = {key: _gram(shape, B) for key, shape in shapes.items()}
-    return [
-        replace(
-            base,
-            model=model,
-            signal=model.variance * gram[id(model.shape)]
-            + model.level * levels
-            + noise.of(model.noise_variance),
-        )
-        for model in models
-    ]
+    shapes = {id(shape): shape for model in models for shape, _ in model.parts}
+    told = {key: _Told(shape, B) for key, shape in shapes.items()}
+    ones, noise = B.sum(axis=1), _Noise(B)
+    levels = np.outer(ones, ones)
+    found = []
+    for model in models:
+        parts = [(told[id(shape)], variance) for shape, variance in model.parts]
+        signal = sum(v * part.gram for part, v in parts) + noise.of(model.noise_variance)
+        cross = _Cross(parts, model.level * ones)
+        found.append(replace(base, model=model, signal=signal + model.level * levels, cross=cross))
+    return found
 
 
-def _gram(shape: Shape, B: Array) -> Array:
-    told = B @ shape.factor
-    return told @ told.T + (B * shape.lost) @ B.T
+class _Told:
+    """What the sketch is told through one kernel."""
+
+    def __init__(self, shape: Shape, B: Array) -> None:
+        gram = B @ shape.times(B.T)
+        self.gram = 0.5 * (gram + gram.T)
+        self._cross = shape.crosser(B.T)
+        self._last: tuple[Array | None, Array] = (None, gram)
+
+    def cross(self, points: Array) -> Array:
+        """Return cov(f(points), s) of this kernel; all settings ask for the same points in turn."""
+        if self._last[0] is not points:
+            self._last = (points, self._cross(points))
+        return self._last[1]
+
+
+class _Cross:
+    """Return cov(f(points), s) of a setting, (P, r)."""
+
+    def __init__(self, parts: list[tuple[_Told, float]], level: Array) -> None:
+        self.parts, self.level = parts, level
+
+    def __call__(self, points: Array) -> Array:
+        cross: Array = sum(v * part.cross(points) for part, v in self.parts) + self.level
+        return cross
 
 
 class _Noise:
@@ -50,6 +69,7 @@ class _Noise:
         self.known: tuple[Array | None, Array] = (None, self.plain)
 
     def of(self, noise: float | Array) -> Array:
+        """Return the product; the last noise of single people is remembered."""
         if np.ndim(noise) == 0:
             return float(noise) * self.plain
         if self.known[0] is not noise:

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from cloakgp.decode.decoder import Decoder, Newton
-from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
+from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.likelihoods import Bernoulli
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
@@ -48,6 +49,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     prior_mean : float or one for each class, default the log-odds of equal chances
         Mean of the log-odds before anything is known; of the second class, if there are two.
+    learn : {"auto", True, False}
+        Whether hyperparameters are learnt from the published sketch, as in ``PrivateGPRegressor``.
     iterations : int, default 1
         Newton steps, each with a sketch of its own; they share (ε, δ).  With ``decode="bayes"``
         the steps after the last sketch are free, so 1 is nearly always enough.
@@ -66,6 +69,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         epsilon: float = 1.0,
         delta: float = 1e-5,
         prior_mean: Any = None,
+        learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
         inducing: Any = None,
         approximation: Approximation = "dtc",
@@ -83,6 +87,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.epsilon = epsilon
         self.delta = delta
         self.prior_mean = prior_mean
+        self.learn = learn
         self.iterations = iterations
         self.inducing = inducing
         self.approximation = approximation
@@ -211,7 +216,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         columns = 1 if len(classes) == 2 else len(classes)
         mean = self._prior_mean(columns, len(classes))
         facts = self._gather(
-            self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
+            self._prior(request.X, LOG_ODDS, 1.0, Fixed(std=PRIOR_STD, noise=1.0)),
             request,
             lo=np.zeros(columns),
             hi=np.ones(columns),

@@ -1,14 +1,16 @@
 """A public family of priors: settings of the hyperparameters, and how much each is believed in.
 
-Settings that differ in scales only share a shape, which is what costs time.  Everything here
-follows from the inputs X and public bounds; no function is ever given y.
+A setting mixes a few kernels of the family in its own proportions; kernels are what costs time, and
+all settings share them.  Everything here follows from the inputs X and public bounds; no function
+is ever given y.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel
@@ -20,12 +22,11 @@ from cloakgp.gp.shape import Shape
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: ``variance`` × the kernel with this number, + ``level``, outputs with noise."""
+    """One setting: f is a sum of kernels, each with its variance, and of a level for everybody."""
 
-    kernel: int
-    variance: float
-    level: float
-    noise_variance: float
+    variances: tuple[tuple[int, float], ...]  # (number of a kernel, its variance)
+    level: float  # variance of the level
+    noise_variance: float  # of outputs around f; of latent values, for classes and counts
     weight: float  # believed in before anything is published; those of a family sum to 1
 
 
@@ -37,9 +38,9 @@ class Family:
     settings: tuple[Setting, ...]
 
     def __post_init__(self) -> None:
-        used = {setting.kernel for setting in self.settings}
-        if used != set(range(len(self.kernels))):
-            raise ValueError("every kernel of a family needs a setting, and every setting a kernel")
+        used = {number for setting in self.settings for number, _ in setting.variances}
+        if not used or not used <= set(range(len(self.kernels))):
+            raise ValueError("every setting of a family needs kernels of the family")
         if not abs(self.weights.sum() - 1.0) <= 1e-9 or np.any(self.weights <= 0.0):
             raise ValueError("the weights of a family must be positive and add up to 1")
 
@@ -49,34 +50,34 @@ class Family:
         return np.array([setting.weight for setting in self.settings])
 
     def kernel_of(self, setting: Setting) -> Kernel:
-        """Return the whole kernel of a setting."""
-        kernel = ConstantKernel(setting.variance, "fixed") * self.kernels[setting.kernel]
-        if setting.level > 0.0:
-            kernel = kernel + ConstantKernel(setting.level, "fixed")
-        return kernel
+        """Return the whole kernel of a setting, without the level."""
+        return _sum([(v, self.kernels[number]) for number, v in setting.variances])
 
     def models(self, shape_of: Callable[[Kernel], Shape]) -> list[ScaledModel]:
         """Return the model of each setting; ``shape_of`` gives a kernel its shape at the inputs."""
         shapes = [shape_of(kernel) for kernel in self.kernels]
         return [
-            ScaledModel(shapes[s.kernel], s.variance, s.level, s.noise_variance)
+            ScaledModel([(shapes[n], v) for n, v in s.variances], s.level, s.noise_variance)
             for s in self.settings
         ]
 
-    def mean_kernel(self, weights: Array | None = None) -> Kernel:
-        """Return Σ w k over the settings: the covariance of f, whichever setting is true."""
-        weights = self.weights if weights is None else weights
-        share, level = np.zeros(len(self.kernels)), 0.0
-        for setting, weight in zip(self.settings, weights, strict=True):
-            share[setting.kernel] += weight * setting.variance
-            level += weight * setting.level
-        total = sum(
-            (ConstantKernel(v, "fixed") * k for v, k in zip(share, self.kernels, strict=True)),
-            start=ConstantKernel(level, "fixed"),
-        )
-        return total
+    def shares(self) -> Array:
+        """Return how much of the variance of f each kernel has, over all settings, sum 1."""
+        share = np.zeros(len(self.kernels))
+        for setting in self.settings:
+            total = sum(v for _, v in setting.variances)
+            for number, variance in setting.variances:
+                share[number] += setting.weight * variance / total
+        return share
 
-    def mean_noise(self, weights: Array | None = None) -> float:
-        """Return the noise variance, averaged over the settings."""
-        weights = self.weights if weights is None else weights
-        return float(weights @ [setting.noise_variance for setting in self.settings])
+    def mean_kernel(self, variance: float, level: float) -> Kernel:
+        """Return the mean of the settings' kernels, all of the same variance, and a level."""
+        terms = [
+            (variance * share, k) for share, k in zip(self.shares(), self.kernels, strict=True)
+        ]
+        kernel = _sum([(v, k) for v, k in terms if v > 0.0])
+        return kernel + ConstantKernel(level, "fixed") if level > 0.0 else kernel
+
+
+def _sum(terms: list[tuple[float, Kernel]]) -> Kernel:
+    return reduce(add, [ConstantKernel(v, "fixed") * kernel for v, kernel in terms])

@@ -1,13 +1,15 @@
-"""A kernel at the people's inputs as features: k(x, X) = F(x) Fᵀ + diag(lost).
+"""A kernel at the people's inputs, shared by all settings that differ in scales alone.
 
-Of a sparse model the features are those of its inducing inputs.  Of an exact one they are those of
-the people that a pivoted Cholesky factorisation picks: all digits of the kernel's matrix for smooth
-kernels come from a few of them.  Models that differ in their scales only share a shape.
+Products with the kernel's matrix are direct.  Where a model has to be solved, the kernel is written
+as features, k(x, X) = F(x) Fᵀ + diag(lost): those of the inducing inputs of a sparse model, or of
+the people that a pivoted Cholesky factorisation picks, of whom smooth kernels need a few only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -20,40 +22,67 @@ from cloakgp.gp.sparse import Approximation
 LEFT_OUT = 1e-13
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A kernel and everything of it that does not depend on the scale of outputs or their noise."""
+class Features(NamedTuple):
+    """F at the people, and what F is made from elsewhere."""
 
-    kernel: Kernel
-    X: Array  # (N, L)
     anchors: Array  # (m, L): inducing inputs, or the pivots among the people
     root: Array  # (m, m): the Cholesky factor of the kernel at the anchors
     factor: Array  # (N, m): F at the people
     lost: Array  # (N,): what of their variance F leaves out and FITC restores
     jitter: float = 0.0
 
-    @classmethod
-    def exact(cls, kernel: Kernel, X: Array) -> Shape:
-        """Return the shape of an exact model."""
-        K = evaluate(kernel, X)
-        largest = float(np.diag(K).max(initial=0.0))
-        packed, pivots, rank, _ = dpstrf(K, tol=LEFT_OUT * largest + 1e-300, lower=1)
-        chosen, lower = pivots[:rank] - 1, np.tril(packed)[:, :rank]
-        factor = np.empty((len(X), rank))
-        factor[pivots - 1] = lower
-        return cls(kernel, X, X[chosen], lower[:rank], factor, np.zeros(len(X)))
 
-    @classmethod
-    def sparse(cls, kernel: Kernel, X: Array, inducing: Array, kind: Approximation) -> Shape:
-        """Return the shape of a sparse model."""
-        root, jitter = jittered_cholesky(evaluate(kernel, inducing))
-        factor = solve_triangular(root, evaluate(kernel, inducing, X), lower=True).T
-        lost = np.zeros(len(X))
-        if kind == "fitc":
-            lost = np.maximum(variances(kernel, X) - np.einsum("nm,nm->n", factor, factor), 0.0)
-        return cls(kernel, X, inducing, root, factor, lost, jitter)
+class Shape:
+    """A kernel at fixed inputs: exact, or approximated by inducing inputs."""
 
-    def features(self, points: Array) -> Array:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Array,
+        inducing: Array | None = None,
+        approximation: Approximation = "fitc",
+    ) -> None:
+        self.kernel, self.X = kernel, X
+        self.inducing, self.approximation = inducing, approximation
+
+    @cached_property
+    def features(self) -> Features:
+        """F at the people: made when it is first needed."""
+        if self.inducing is None:
+            return _pivoted(self.kernel, self.X)
+        root, jitter = jittered_cholesky(evaluate(self.kernel, self.inducing))
+        factor = solve_triangular(root, evaluate(self.kernel, self.inducing, self.X), lower=True).T
+        lost = np.zeros(len(self.X))
+        if self.approximation == "fitc":
+            lost = variances(self.kernel, self.X) - np.einsum("nm,nm->n", factor, factor)
+        return Features(self.inducing, root, factor, np.maximum(lost, 0.0), jitter)
+
+    def features_at(self, points: Array) -> Array:
         """Return F at any points, (P, m)."""
-        K = evaluate(self.kernel, self.anchors, points)
-        return solve_triangular(self.root, K, lower=True).T
+        anchors, root = self.features.anchors, self.features.root
+        return solve_triangular(root, evaluate(self.kernel, anchors, points), lower=True).T
+
+    def times(self, B: Array) -> Array:
+        """Return the covariance of the people, without noise, times B (N, r)."""
+        if self.inducing is None:
+            return evaluate(self.kernel, self.X) @ B
+        F, lost = self.features.factor, self.features.lost
+        product: Array = F @ (F.T @ B) + lost[:, None] * B
+        return product
+
+    def crosser(self, B: Array) -> Callable[[Array], Array]:
+        """Return what gives the covariance of f at points with the people, times B, (P, r)."""
+        if self.inducing is None:
+            return lambda points: evaluate(self.kernel, points, self.X) @ B
+        told = self.features.factor.T @ B
+        return lambda points: self.features_at(points) @ told
+
+
+def _pivoted(kernel: Kernel, X: Array) -> Features:
+    K = evaluate(kernel, X)
+    largest = float(np.diag(K).max(initial=0.0))
+    packed, pivots, rank, _ = dpstrf(K, tol=LEFT_OUT * largest + 1e-300, lower=1)
+    lower = np.tril(packed)[:, :rank]
+    factor = np.empty((len(X), rank))
+    factor[pivots - 1] = lower
+    return Features(X[pivots[:rank] - 1], lower[:rank], factor, np.zeros(len(X)))

@@ -51,28 +51,35 @@ class SparseModel(LinearModel):
             )
         self.kernel, self.X = kernel, X
         self.inducing, self.approximation = inducing, approximation
-        self._root, self.jitter = jittered_cholesky(evaluate(kernel, inducing))
+        self._root, self._root_jitter = jittered_cholesky(evaluate(kernel, inducing))
         self.factor = self.features(X)  # F: Q_NN = F Fᵀ
         self._lost = np.zeros(len(X))
         if approximation == "fitc":
             lost = variances(kernel, X) - np.einsum("nm,nm->n", self.factor, self.factor)
             self._lost = np.maximum(lost, 0.0)
-        self._set_noise(noise_variance)
+        self.noise_variance = noise_variance
 
     def with_noise(self, noise_variance: Array) -> SparseModel:
         other = copy(self)
-        for derived in ("_scaled", "_B"):
+        for derived in ("diagonal", "_scaled", "_B"):
             other.__dict__.pop(derived, None)
-        other._set_noise(noise_variance)
+        other.noise_variance = noise_variance
         return other
 
-    def _set_noise(self, noise_variance: float | Array) -> None:
-        self.noise_variance = noise_variance
-        self.diagonal = noise_variance + self._lost
-        least = SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
-        if np.any(self.diagonal < least):  # the formulas divide by it
-            self.diagonal = np.maximum(self.diagonal, least)
-            self.jitter = max(self.jitter, least)
+    @cached_property
+    def diagonal(self) -> Array:  # type: ignore[override]
+        """The variance of each person that nobody shares, (N,); the formulas divide by it."""
+        return np.maximum(self.noise_variance + self._lost, self._least)
+
+    @property
+    def jitter(self) -> float:  # type: ignore[override]
+        """What had to be added to a diagonal to make it positive definite."""
+        raised = bool(np.any(self.noise_variance + self._lost < self._least))
+        return max(self._root_jitter, self._least if raised else 0.0)
+
+    @property
+    def _least(self) -> float:
+        return SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
 
     @cached_property
     def _scaled(self) -> Array:

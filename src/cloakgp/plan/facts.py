@@ -7,7 +7,9 @@ how a column is decoded.  Nothing here sees y or spends anything.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, get_args
 
@@ -16,11 +18,16 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from cloakgp.decode.decoder import Decode, Decoder
+from cloakgp.decode.settings import decoders_of_settings
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
 from cloakgp.design.groups import fit_groups
 from cloakgp.design.result import TARGET_GAP
+from cloakgp.gp.family import Family
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.scaled import ScaledModel
+from cloakgp.gp.shape import Shape
+from cloakgp.gp.sparse import SparseModel
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 
@@ -42,6 +49,9 @@ MOST_IDENTITY = 4000
 @dataclass(frozen=True)
 class Facts:
     """The public facts of a release.
+
+    ``model`` is what the sketch is designed for.  With a ``family`` of priors decoding averages
+    over its settings, of which ``model`` is a mean; without, ``model`` is what decodes, too.
 
     With a ``likelihood`` the model is of a latent f, in whose units ``prior_mean`` is, while ``lo``
     and ``hi`` are those of the outputs.  Its noise is that of one Newton step from the prior mean,
@@ -65,6 +75,7 @@ class Facts:
     classes: tuple[Any, ...] | None = None
     target: Target = "points"  # what the design cares for: the points, or f at the inputs
     start: Array | None = None  # (N, D)
+    family: Family | None = None  # None: the prior is fixed
     gap: float = TARGET_GAP  # how exact a bayes design is to be
 
     def __post_init__(self) -> None:
@@ -181,6 +192,44 @@ class Facts:
             unit=float(unit),
         )
 
+    @cached_property
+    def models(self) -> Sequence[LinearModel]:
+        """The models that decoding averages over: one if the prior is fixed.
+
+        With a likelihood their noise is the scatter of single people's latent values.
+        """
+        if self.family is None:
+            return (self.model,)
+        return self.family.models(self._shape)
+
+    @cached_property
+    def belief(self) -> Array:
+        """How much each of the models is believed in beforehand, sum 1."""
+        return np.ones(1) if self.family is None else self.family.weights
+
+    def decoders(self, T: Array, column: int = 0) -> list[Decoder]:
+        """Return the decoders of one output column under each of the models."""
+        base = self.decoder(T, column)
+        if self.family is None:
+            return [base]
+        models: list[Any] = list(self.models)
+        if self.likelihood is not None:
+            step = {scatter: self._noise_of_step(scatter) for scatter in _scatters(models)}
+            models = [m.with_noise(step[m.noise_variance]) for m in models]
+        return decoders_of_settings(base, models)
+
+    def _noise_of_step(self, scatter: float) -> Array:
+        """Return the noise of a Newton step's pseudo-outputs if latent values scatter."""
+        return np.asarray(self.model.noise_variance + scatter)
+
+    def _shape(self, kernel: Any) -> Shape:
+        if isinstance(self.model, SparseModel):
+            return Shape(kernel, self.model.X, self.model.inducing, self.model.approximation)
+        return Shape(kernel, self.model.X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "models"}
+
     def draw_outputs(self, count: int, rng: np.random.Generator) -> Array:
         """Draw made-up outputs of everybody from the prior, (count, N): one output column.
 
@@ -234,6 +283,10 @@ class Facts:
         # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
         T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
         return quantise(T)
+
+
+def _scatters(models: Sequence[ScaledModel]) -> set[float]:
+    return {float(np.mean(model.noise_variance)) for model in models}
 
 
 def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:

@@ -1,0 +1,169 @@
+"""The default prior: a family of kernels and scales, from public inputs and scales alone.
+
+Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
+rough part added to a smooth one; with several inputs also with one that counts far more than the
+others.  Variances, noise and an unknown level are in units of the range of the outputs, or of the
+latent scale of classes and counts.  Chosen by measurement: docs/theory.md says what was tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+
+from cloakgp.gp.family import Family, Setting
+from cloakgp.gp.matrices import Array, Kernel
+
+#: Inputs that differ by less are taken for constant: the inverse of their spread overflows.
+SMALLEST_WIDTH = 1e-150
+
+Belief = tuple[tuple[float, float], ...]  # values, each with how much it is believed in
+
+#: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
+#: (Matérn with ν = 1/2).
+SMOOTH: Belief = (
+    (4, 0.3),
+    (2, 0.6),
+    (1, 1.0),
+    (0.5, 1.0),
+    (0.25, 0.8),
+    (0.125, 0.5),
+    (0.0625, 0.25),
+)
+RAGGED: Belief = ((8, 0.2), (2, 0.4), (0.5, 0.3))
+#: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
+#: share of the rough one in the variance, and how much that is believed in.
+TWO_SCALES = (
+    (1.0, 0.125, 0.1, 0.3),
+    (2.0, 0.25, 0.1, 0.3),
+    (1.0, -0.5, 0.1, 0.3),
+    (1.0, 0.0625, 0.03, 0.1),
+    (0.5, 0.0625, 0.1, 0.1),
+)
+#: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
+ONE_INPUT: Belief = ((1, 0.4), (0.5, 0.5), (0.25, 0.4), (0.125, 0.2))
+LONG, MOST_INPUTS, COMMON = 4.0, 8, 0.6
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How far f and outputs may go, as standard deviations."""
+
+    curve: Belief  # of f around its level
+    level: float  # of the level
+    noise: Belief  # of outputs around f, or of latent values
+    design: tuple[float, float]  # of f and of the noise, for which the sketch is designed
+
+
+#: For numbers, in units of hi − lo.
+NUMBERS = Scales(
+    curve=((0.05, 0.1), (0.1, 0.4), (0.2, 1.0), (0.4, 2.0)),
+    level=0.3,
+    noise=((0.03, 1.0), (0.1, 1.0), (0.25, 1.0)),
+    design=(0.1, 0.1),
+)
+#: For the log-odds of classes, and for log rates.
+LOG_ODDS = Scales(
+    curve=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)), level=1.5, noise=((0.0, 1.0),), design=(2.0, 0.0)
+)
+LOG_RATES = Scales(
+    curve=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
+    level=1.0,
+    noise=((0.0, 1.0), (0.4, 0.5)),
+    design=(0.7, 0.0),
+)
+
+
+def default_lengths(X: Array) -> Array:
+    """Return the default lengthscale of each input: its spread, times √L."""
+    width = np.ptp(X, axis=0)
+    width = np.where(width > SMALLEST_WIDTH, width, 0.0)
+    unit = np.where(width > 0, width, 1.0)
+    # In units of the width: squares of tiny numbers would vanish.
+    spread = np.where(width > 0, unit * ((X - X.min(axis=0)) / unit).std(axis=0), 1.0)
+    # √L: distances between people grow like that with the number of inputs.
+    lengths: Array = spread * np.sqrt(X.shape[1])
+    return lengths
+
+
+def default_kernel(X: Array, std: float) -> Kernel:
+    """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
+    return ConstantKernel(std**2, "fixed") * RBF(_plain(default_lengths(X)), "fixed")
+
+
+def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
+    """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
+    shapes = _Shapes(default_lengths(X))
+    mixes = [(shapes.smooth(f), weight) for f, weight in SMOOTH]
+    mixes += [(shapes.ragged(f), weight) for f, weight in RAGGED]
+    for long, short, share, weight in TWO_SCALES:
+        rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
+        smooth = shapes.smooth(long)
+        mixes.append(((*_scaled(smooth, 1.0 - share), *_scaled(rough, share)), weight))
+    inputs = X.shape[1]
+    if 1 < inputs <= MOST_INPUTS:
+        mixes = [(mix, COMMON * weight) for mix, weight in mixes]
+        mixes += [
+            (shapes.one_input(i, f), weight / inputs)
+            for i in range(inputs)
+            for f, weight in ONE_INPUT
+        ]
+    settings = [
+        Setting(
+            tuple((number, share * (std * unit) ** 2) for number, share in mix),
+            (scales.level * unit) ** 2,
+            (noise * unit) ** 2,
+            weight * of_std * of_noise,
+        )
+        for mix, weight in mixes
+        for std, of_std in scales.curve
+        for noise, of_noise in scales.noise
+    ]
+    total = sum(setting.weight for setting in settings)
+    return Family(
+        tuple(shapes.kernels),
+        tuple(Setting(s.variances, s.level, s.noise_variance, s.weight / total) for s in settings),
+    )
+
+
+Mix = tuple[tuple[int, float], ...]  # kernels by number, and their shares of the variance
+
+
+class _Shapes:
+    """Kernels by their lengthscales, each once."""
+
+    def __init__(self, lengths: Array) -> None:
+        self.lengths = lengths
+        self.kernels: list[Any] = []
+        self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
+
+    def smooth(self, factor: float) -> Mix:
+        return self._one("smooth", factor * self.lengths)
+
+    def ragged(self, factor: float) -> Mix:
+        return self._one("ragged", factor * self.lengths)
+
+    def one_input(self, number: int, factor: float) -> Mix:
+        factors = np.full(len(self.lengths), LONG)
+        factors[number] = factor
+        return self._one("smooth", factors * self.lengths)
+
+    def _one(self, kind: str, lengths: Array) -> Mix:
+        key = (kind, tuple(lengths.tolist()))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.kernels)
+            plain = _plain(lengths)
+            made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
+            self.kernels.append(made)
+        return ((self._numbers[key], 1.0),)
+
+
+def _scaled(mix: Mix, share: float) -> Mix:
+    return tuple((number, share * part) for number, part in mix)
+
+
+def _plain(lengths: Array) -> Any:
+    return float(lengths[0]) if len(lengths) == 1 else lengths
