@@ -29,7 +29,7 @@ def folds_of(model: PrivateGPRegressor, X: Array, seed: int = 0) -> list[Fold]:
     model._gap = FOLD_GAP  # as in a search
     for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(X):
         plan = model.plan(X[train], at=X[test])
-        found.append(Fold(test, train, *model.linear_predictor(plan, X[test])))
+        found.append(Fold(test, train, *plan.linear_predictor(X[test])))
     return found
 
 

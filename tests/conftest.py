@@ -20,7 +20,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 #: Names of tests that take long, as ``--record-long`` has found; ``make quick`` leaves them out.
 LONG = Path(__file__).parent / "long.txt"
 #: Seconds on an idle machine beyond which a case, and with it its test, is said to take long.
-SECONDS = 0.3
+SECONDS = 0.15
 
 
 def pytest_addoption(parser):

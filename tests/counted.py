@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from cloakgp.plan.facts import Facts
+
 
 def count_calls(monkeypatch, module, name):
     """Wrap a function in every module of the package that holds it; return the list of calls."""
@@ -23,8 +25,6 @@ def count_calls(monkeypatch, module, name):
 
 def count_designs(monkeypatch):
     """Count the designs that are solved, by whatever solver."""
-    from cloakgp.plan.facts import Facts
-
     original, calls = Facts.find_design, []
 
     def counted(facts):

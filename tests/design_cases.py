@@ -4,6 +4,7 @@ import numpy as np
 from design_reference import squared_exponential
 
 from cloakgp.design import Prior
+from cloakgp.design.bayes.saddle import Cells, Saddle
 
 SIGMA = 0.8
 
@@ -26,3 +27,14 @@ def sparse_prior(people, lengthscale=0.2, inducing=12, sigma=3.7, seed=0):
     C = at @ np.linalg.solve(np.eye(L.shape[1]) + (L.T / a) @ L, L.T / a)
     floor = float(np.sum(at * (at @ np.linalg.inv(np.eye(L.shape[1]) + (L.T / a) @ L))))
     return Prior(C, a, L, sigma, floor=floor)
+
+
+def some_saddle(seed=0, k=3, q=2, n=8):
+    rng = np.random.default_rng(seed)
+    V, a = rng.normal(size=(k, n)), rng.uniform(0.2, 1.0, size=n)
+    L, w = rng.normal(size=(n, q)), rng.integers(1, 5, size=n).astype(float)
+    tilt = rng.normal(size=(k, k))
+    cells = Cells(V * a, a, L, w, V)
+    saddle = Saddle(cells, (V * w) @ L, SIGMA, 0.1 * (tilt + tilt.T), 0.1 * rng.normal(size=(k, q)))
+    root = rng.normal(size=(k, k))
+    return saddle, root @ root.T + 0.1 * np.eye(k), rng.normal(size=(k, q)), rng

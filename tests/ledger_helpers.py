@@ -20,6 +20,7 @@ from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import LedgerError, book, history
 from cloakgp.privacy.ledger.errors import CommitFailed
 from cloakgp.privacy.ledger.store import Page
+from cloakgp.privacy.ledger.writing import Opening, Spending
 
 CAP = (1.0, 1e-5)
 X = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, -5.0]])
@@ -210,6 +211,14 @@ def as_nobody(act):
     child.join()
     assert text.startswith("LedgerError: "), text
     return text
+
+
+def opening(dataset="people", cap=CAP, table=None, same=False, other=False):
+    return Opening(dataset, *cap, table, same, other, "me")
+
+
+def spending(release_id, spends=(TENTH,), dataset="people", table=None):
+    return Spending(dataset, tuple(spends), release_id, table, {"parameters": {}}, "me")
 
 
 class ListStore:

@@ -53,7 +53,10 @@ def execute(line):
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/results/README.md", "CONTRIBUTING.md"])
+LINKING = ("CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/results/README.md")
+
+
+@pytest.mark.parametrize("page", [*PAGES, *LINKING])
 def test_every_link_of_a_page_leads_somewhere(page):
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.S)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

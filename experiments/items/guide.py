@@ -96,7 +96,7 @@ def _errors(length: float) -> tuple[float, float, float]:
     model = _model(kernel=ConstantKernel(40.0**2) * RBF(length), noise_variance=10.0**2)
     plan = model.plan(X, at=AGES)
     y = np.interp(X[:, 0], AGES[:, 0], truth)
-    offset, G, tau = model.linear_predictor(plan, AGES)
+    offset, G, tau = plan.linear_predictor(AGES)
     noise = float(np.sqrt(np.mean(tau**2)))
     missed = float(np.sqrt(np.mean((offset + G @ y - truth) ** 2)))
     return noise, missed, float(np.hypot(noise, missed))

@@ -1,9 +1,9 @@
 """Gaussian processes whose training outputs are differentially private.
 
-People have public inputs and one private output each.  The only thing ever computed from the
-outputs that leaves the process is a *sketch*, s = T u + σ z: a few noisy sums u of outputs scaled
-to [0, 1], with every column of T of length at most 1.  So σ depends on (ε, δ) alone, and all the
-rest, from choosing T to any number of predictions, is public maths that cannot hurt privacy.
+Each person has public inputs and a private output, scaled to u in [0, 1].  The only thing computed
+from the outputs that ever leaves the process is a *sketch*, s = T u + σ z: a few noisy sums, with
+every column of T of length at most 1.  So σ depends on (ε, δ) alone, and everything else, from
+choosing T to any number of predictions, is public maths that cannot hurt privacy.
 """
 
 from cloakgp._version import __version__

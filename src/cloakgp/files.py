@@ -1,4 +1,4 @@
-"""Files written whole or not at all, whatever fails in between: the one writer of the project."""
+"""Files are written whole or not at all, whatever fails in between: the project's only writer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 #: What to do about an error of the system, beside trying again elsewhere.
 _ADVICE = {
     errno.ENOSPC: "the disk is full: free some space or choose another folder",
-    errno.EDQUOT: "your share of the disk is full: free some space or choose another folder",
+    errno.EDQUOT: "your disk quota is used up: free some space or choose another folder",
     errno.EFBIG: "it is too large for this disk or for your limits: choose another folder",
     errno.ENOENT: "its folder does not exist: make it first, or choose another folder",
     errno.ENOTDIR: "its folder is a file: choose another folder",
@@ -30,7 +30,7 @@ def write_file(
     content: bytes | Iterable[bytes | memoryview],
     what: str = "file",
 ) -> None:
-    """Put content at path in one step: there is the old file or the new one, never half of it.
+    """Write a file in one step: at its path is the old file or the new one, never half of it.
 
     The content, at once or in chunks, is written beside the target and takes its name when it is on
     the disk.  What was half written is removed after every error, Ctrl-C included; a process that

@@ -418,7 +418,7 @@ def test_bad_labels_are_refused_unspent_and_unnamed(case, iterations, unspent):
 
 
 PUBLIC_BAD = {
-    "one class": (np.full(N, SECRET), "one class only"),
+    "one class": (np.full(N, SECRET), "only one class"),
     "fractions": (X[:, 0].copy(), "Unknown label type"),
     "nan": (np.where(Y, 1.0, math.nan), "Unknown label type"),
     "mixed": ([*THREE[:-1].tolist(), 4711], "Unknown label type"),

@@ -48,7 +48,7 @@ DURATIONS = {
 @pytest.mark.parametrize("case", DATES)
 def test_dates_are_refused_with_the_way_to_turn_them_into_numbers(case, kind, unspent):
     model = ESTIMATORS[kind]()
-    wanted = "X holds dates.*dates are not numbers: give days since a public date"
+    wanted = "X holds dates.*, which are not numbers; give days since a public date"
     for call in (lambda: model.fit(DATES[case], HEIGHTS), lambda: model.plan(DATES[case])):
         with pytest.raises(ValueError, match=wanted) as caught:
             call()
@@ -59,7 +59,7 @@ def test_dates_are_refused_with_the_way_to_turn_them_into_numbers(case, kind, un
 def test_durations_are_refused_with_the_way_to_turn_them_into_numbers(case, unspent):
     model = ESTIMATORS["regressor"]()
     for call in (lambda: model.fit(DURATIONS[case], HEIGHTS), lambda: model.plan(DURATIONS[case])):
-        with pytest.raises(ValueError, match="durations are not numbers: give them in days"):
+        with pytest.raises(ValueError, match="which are not numbers; give them in days"):
             call()
 
 

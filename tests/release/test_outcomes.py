@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, Release
 from cloakgp.errors import ReleaseFileError
+from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.parts import Part
 from cloakgp.privacy import Sketch
 from cloakgp.release.file.archive import write_archive
@@ -151,6 +152,10 @@ def with_facts(release, **facts):
     return replace(release, facts=replace(release.facts, **facts))
 
 
+def labelled(release, *labels):
+    return with_facts(release, outcome=Labels(labels))
+
+
 TAMPERED = {
     "one part more": ("two, iterations", more_parts, "contents", "share a budget"),
     "one part more than one": ("three", more_parts, "contents", "share a budget"),
@@ -197,10 +202,25 @@ TAMPERED = {
         "grid",
         "bits",
     ),
-    "a class less": ("three", lambda r: with_facts(r, classes=("low", "mid")), "contents", "class"),
-    "a class more": ("two", lambda r: with_facts(r, classes=(0, 1, 2)), "contents", "class"),
-    "no classes": ("two", lambda r: with_facts(r, classes=None), "contents", "class"),
-    "classes of counts": ("counts", lambda r: with_facts(r, classes=(0, 1)), "contents", "class"),
+    "a class less": (
+        "three",
+        lambda r: with_facts(r, outcome=Labels(("low", "mid"))),
+        "contents",
+        "class",
+    ),
+    "a class more": (
+        "two",
+        lambda r: with_facts(r, outcome=Labels((0, 1, 2))),
+        "contents",
+        "class",
+    ),
+    "no classes": ("two", labelled, "contents", "class"),
+    "classes of counts": (
+        "counts",
+        lambda r: labelled(r, 0, 1),
+        "contents",
+        "indicators",
+    ),
     "indicators beyond one": (
         "two",
         lambda r: with_facts(r, hi=np.array([2.0])),

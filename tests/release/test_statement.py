@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.release.statement import best_guess, escape, odds_exceed, statement
+from cloakgp.release.statement import best_guess, odds_exceed, statement
 
 X = pd.DataFrame({"age": np.arange(30.0)})
 Y = pd.Series(np.linspace(80.0, 160.0, 30), name="height_cm")
@@ -108,11 +108,6 @@ def test_names_cannot_break_out_of_the_page(release):
     assert "http://" not in text
     assert "\n# Title" not in text
     assert "**b**" not in text.replace(r"\*", "")
-
-
-def test_plain_names_stay_readable():
-    assert escape("height (cm), 2024-05-01") == "height (cm), 2024-05-01"
-    assert escape("height_cm") == r"height\_cm"
 
 
 def test_names_that_do_not_fit_the_contents_are_not_used(release):

@@ -58,6 +58,6 @@ def picture(figure: Figure, ending: str) -> bytes:
 def write_rest(release: Release, folder: Path) -> None:
     """Write everything that follows from a release, which has to be saved already."""
     write_file(folder / PREDICTIONS, to_csv(predictions(release)))
-    if release.facts.model.X.shape[1] <= 2:
+    if release.facts.X.shape[1] <= 2:
         write_file(folder / PLOT, picture(plot_release(release), ".png"))
     write_file(folder / STATEMENT, release.statement().encode())

@@ -16,11 +16,10 @@ from cloakgp.cli.outputs import OUTPUTS
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.wording import explained
 from cloakgp.errors import CommandError, listed, printable
+from cloakgp.plan.outcomes import OUTCOMES
 from cloakgp.privacy import Ledger, gaussian_epsilon, gaussian_sigma
 from cloakgp.privacy.ledger import rounded_down
 
-#: What a table of rates has beside the inputs.
-COUNT_COLUMNS = ("_rate", "_rate_low95", "_rate_high95", "_log_std", "_log_noise_std")
 PICTURES = (".png", ".svg", ".pdf")
 #: A request above the rest of the budget by this factor is refused whatever the rounding.
 CERTAIN = 1.01
@@ -101,15 +100,7 @@ def check_ledger(settings: Settings, inputs: pd.DataFrame, *, searching: bool = 
 
 def _table_names(settings: Settings) -> list[str]:
     """Return the columns that predictions have beside the inputs."""
-    if settings.task == "counts":
-        return [f"{settings.output[0]}{end}" for end in COUNT_COLUMNS]
-    if settings.task == "classification":
-        labels = settings.labels
-        logs = [""] if len(labels) == 2 else [f"_{label}" for label in labels]
-        ends = ["", *(f"_p_{label}" for label in labels)]
-        ends += [f"_log_odds{c}{end}" for c in logs for end in ("", "_std", "_noise_std")]
-        return [f"{settings.output[0]}{end}" for end in ends]
-    return [n + end for n in settings.output for end in ("", "_std", "_noise_std")]
+    return OUTCOMES[settings.task].table_names(settings.output, settings.labels)
 
 
 def _check_place(folder: Path) -> None:

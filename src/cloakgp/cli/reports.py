@@ -22,7 +22,7 @@ from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.plan.plan import EPSILONS, Plan
 from cloakgp.plan.search import SearchPlan
 from cloakgp.release.release import Release
-from cloakgp.release.statement import best_guess, certificate, names_of, people_in
+from cloakgp.release.statement import best_guess, certificate
 from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport
 
 #: Rows of a table that only gives an impression.
@@ -39,10 +39,10 @@ def plan_report(
 ) -> dict[str, Any]:
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
-    report["people"] = people_in(plan.facts)
-    report["rows"] = len(plan.facts.model.X)
+    report["people"] = plan.facts.people
+    report["rows"] = len(plan.facts.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
-    report["kernel"] = _kernel(plan.facts.model.kernel)
+    report["kernel"] = _kernel(plan.facts.kernel)
     report["best_guess"] = best_guess(plan.facts.budget.sigma)
     report["points"] = plan.to_frame().to_dict("records")
     if compare:
@@ -66,21 +66,19 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     """Say what would be released, and the noise at a few points."""
     say(console, plan.summary())
     facts = plan.facts
-    say(console, f"Kernel: {_kernel(facts.model.kernel)}")
+    say(console, f"Kernel: {_kernel(facts.kernel)}")
     if facts.groups is not None:
-        say(console, f"The {len(facts.model.X)} rows belong to {people_in(facts)} people.")
-    if facts.budget.delta * people_in(facts) > 1.0:
+        say(console, f"The {len(facts.X)} rows belong to {facts.people} people.")
+    if facts.budget.delta * facts.people > 1.0:
         say(console, "delta is above one over the number of people, which is far too much.")
     say(
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
         f"right at most {math.ceil(1000.0 * best_guess(facts.budget.sigma)) / 10.0:g} % of the "
-        "time; a coin gives 50 %.",
+        "time; tossing a coin gives 50 %.",
     )
     frame = plan.to_frame()
     names = settings.output if len(settings.output) == len(facts.lo) else range(len(facts.lo))
-    if facts.task != "regression":
-        names = ()
     titles = {
         "noise_std": "noise for privacy (std)",
         "total_std": "together",
@@ -128,8 +126,8 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
 
 def show_release(console: Console, release: Release, folder: Path) -> None:
     """Say what was released and where it is."""
-    inputs, outputs = names_of(release)
-    people = people_in(release.facts)
+    inputs, outputs = release.facts.names, release.named_targets
+    people = release.facts.people
     written = [name for name in OUTPUTS if (folder / name).exists()]
     say(
         console,
@@ -165,10 +163,10 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     if report.ok:
         text = (
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
-            f"any one of {people_in(release.facts)} people no more than epsilon = "
-            f"{release.total_epsilon:.6g} and delta = {release.delta:g} allow"
-            f"{'' if release.selection is None else ', the choice of settings included'}. That the "
-            "noise was drawn afresh has to be believed."
+            f"any one of {release.facts.people} people no more than epsilon = "
+            f"{release.total_epsilon:.6g} and delta = {release.delta:g} "
+            f"allow{'' if release.selection is None else ', the choice of settings included'}. "
+            "That the noise was drawn afresh has to be taken on trust."
         )
     else:
         failed = ", ".join(check.name for check in report.checks if not check.passed)

@@ -1,7 +1,7 @@
 """Messages of the Python interface in the words of the command line: ``--inducing 50``.
 
-The estimators speak of ``inducing=50``, of ``y`` and of ``Ledger(...)``.  Whoever typed a command
-knows options, columns and files.
+The estimators speak of ``inducing=50``, of ``y`` and of ``Ledger(...)``.  Users of the command line
+know options, columns and files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the published sketch to predictions, for anybody and as often as wanted.
+"""From the published sketch to predictions, for anybody and any number of times.
 
 This is post-processing: it may use what was published and what is public, and nothing else.
 """

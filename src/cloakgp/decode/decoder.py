@@ -1,4 +1,4 @@
-"""From the noisy sketch back to predictions, anywhere and as often as wanted.
+"""From the noisy sketch back to predictions, anywhere and any number of times.
 
 Decoding is post-processing of s: it costs nothing and sees no y.  ``bayes`` is the posterior of f
 given s, exact because s is linear and Gaussian in f.  ``direct`` is the paper's unbiased estimate
@@ -41,7 +41,7 @@ SMALLEST_PIVOT = 1e-9
 def decoding() -> Iterator[None]:
     """Compute predictions: numbers that overflow or cannot be solved for give a ``DecodeError``.
 
-    Whoever computes has to pass the results on through ``finite``, since overflow is silent here.
+    Callers must pass the results through ``finite``, because overflow is silent here.
     """
     with np.errstate(all="ignore"):
         try:
@@ -60,10 +60,10 @@ def decoding() -> Iterator[None]:
 
 
 def finite(numbers: Array) -> Array:
-    """Return results of decoding, or say that they are none."""
+    """Return the results of decoding, or raise an error if they are not finite."""
     if not np.all(np.isfinite(numbers)):
         raise DecodeError(
-            "predictions of this release at these points are beyond all numbers; check the points, "
+            "predictions of this release at these points are not finite numbers; check the points, "
             "or ask its publisher"
         )
     return numbers

@@ -19,7 +19,7 @@ class Design:
 
     ``value`` is the objective that T reaches and ``gap`` its relative distance to a proven lower
     bound (for ``volume``, whose objective is a logarithm: the distance for each dimension).  A
-    design that stopped early says so in ``status``; it costs accuracy, never privacy.
+    design that stopped early says so in ``status``; that costs accuracy, never privacy.
     """
 
     T: Array  # (r, N)

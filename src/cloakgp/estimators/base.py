@@ -11,7 +11,8 @@ import math
 import uuid
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar, get_args
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +21,10 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cloakgp.decode.decoder import Decoder, Uncertainty
+from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.repeats import note_spend, warn_if_repeated
+from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.family import Family
@@ -33,6 +34,7 @@ from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
+from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.frames import column_names, select
 from cloakgp.plan.facts import Facts
@@ -80,6 +82,14 @@ class PrivateGP(BaseEstimator):
     dataset: str | None
     random_state: Any
     _gap = TARGET_GAP  # of designs; a search can do with less
+    #: What scikit-learn is told about outputs.
+    _target_tags: ClassVar[dict[str, bool]] = {}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        for name, value in self._target_tags.items():
+            setattr(tags.target_tags, name, value)
+        return tags
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation at X into its parts: see ``Uncertainty``."""
@@ -102,24 +112,6 @@ class PrivateGP(BaseEstimator):
     def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
         """Return what a plan is drawn from, without its design, for a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
-
-    def linear_predictor(self, plan: Plan, points: Array) -> tuple[Array, Array, Array]:
-        """Return offset, G and τ: a release by ``plan`` predicts offset + G y + τ z at ``points``.
-
-        y are the training outputs within ``selection_bounds``, z is standard normal.  For classes y
-        is −1 or 1, and the prediction is the log-odds after one Newton step.
-        """
-        decoder = self._first_decoder(plan)
-        lo, hi = self.selection_bounds()
-        B, people = decoder.weights(points), decoder.T.shape[1]
-        u0 = np.broadcast_to((decoder.prior_mean - decoder.lo) / decoder.width, (people,))
-        # s = T u + noise, u = (y − lo)/(hi − lo)
-        offset = decoder.unit * decoder.prior_mean - B @ (decoder.T @ (u0 + lo / (hi - lo)))
-        noise = plan.facts.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
-        return offset, B @ decoder.T / (hi - lo), noise
-
-    def _first_decoder(self, plan: Plan) -> Decoder:
-        return plan.facts.decoder(plan.sketch.rounded)
 
     def _fitted(self) -> Release:
         check_is_fitted(self, "release_")
@@ -208,11 +200,13 @@ class PrivateGP(BaseEstimator):
             family = default_family(X, replace(scales, noise=belief), unit)
             std, noise_std = scales.design
             kernel = family.mean_kernel((std * unit) ** 2, (scales.level * unit) ** 2)
+            varying = (std * unit) ** 2
         else:
             family = free_family(self.kernel, tuple((s * unit, w) for s, w in belief))
             kernel, noise_std = family.mean_kernel(1.0, 0.0), scales.design[1]
+            varying = float(np.max(kernel.diag(X)))
         variance = (noise_std * unit) ** 2 if noise is None else noise
-        return self._model(X, kernel, variance, unit), family
+        return self._model(X, kernel, variance, unit, varying), family
 
     def _learns(self, people: int) -> bool:
         """Tell whether hyperparameters are learnt from what is published."""
@@ -243,10 +237,13 @@ class PrivateGP(BaseEstimator):
                 f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {self.kernel!r}"
             )
 
-    def _model(self, X: Array, kernel: Any, noise: float | Array, scale: float) -> LinearModel:
+    def _model(
+        self, X: Array, kernel: Any, noise: float, scale: float, varying: float | None = None
+    ) -> LinearModel:
         """Build the model of one kernel.
 
-        ``scale`` is how far outputs, or latent values, can be expected to lie from each other.
+        ``scale`` is how far outputs, or latent values, can be expected to lie from each other.  A
+        model that only a sketch is designed for is told how much f varies, ``varying``.
         """
         with np.errstate(all="ignore"):
             largest = float(np.max(kernel.diag(X)))
@@ -262,27 +259,28 @@ class PrivateGP(BaseEstimator):
                 f"{MOST_EXACT}); give a number of inducing inputs, for instance inducing=50"
             )
         if self.inducing is None:
-            return ExactModel(kernel, X, noise)
+            exact = varying is None or math.isinf(as_float("epsilon", self.epsilon))
+            return ExactModel(kernel, X, noise) if exact else Surrogate(kernel, X, noise, varying)
         inducing = place_inducing(X, self.inducing)
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 
     def _noise(self, plan: Plan) -> Noise:
-        """Check all that is left to check, and return how the core is to draw the noise."""
+        """Make the last checks, and return how the core is to draw the noise."""
         # Each is read once: a parameter that changes now changes nothing.
         account, seed = open_account(self.ledger, self.dataset), self.random_state
         _warn_if_unsavable(plan)
         if seed is not None or math.isinf(plan.epsilon):
             if account is not None:
                 raise ValueError(
-                    "a release that is not private (random_state, or epsilon=inf) cannot be put on "
-                    "the account of a ledger; leave ledger and dataset out for a trial"
+                    "a release that is not private (random_state, or epsilon=inf) cannot be "
+                    "recorded in a ledger; leave ledger and dataset out for a trial"
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
         spends = [Spend.gaussian(plan.facts.budget.sigma)]
-        inputs = plan.facts.model.X
+        inputs = plan.facts.X
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
-            return Noise(commit=lambda: note_spend(inputs, spends))
+            return Noise()
         ledger, dataset = account
         facts = plan.facts
         parameters = {
@@ -296,7 +294,8 @@ class PrivateGP(BaseEstimator):
         }
         what, release_id = f"{type(self).__name__}.fit", self._release_id
         return Noise(
-            commit=lambda: ledger.spend(
+            commit=partial(
+                ledger.spend,
                 dataset,
                 spends,
                 what=what,
@@ -312,7 +311,7 @@ def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
     """Return a plan that was given to a fit, if it is one."""
     if not isinstance(plan, kind):
         raise ValueError(
-            f"plan must be what plan(...) has returned, a {kind.__name__}, got a "
+            f"plan must be what plan(...) returned, a {kind.__name__}, got a "
             f"{type(plan).__name__}; leave it out or plan again"
         )
     return plan
@@ -350,7 +349,7 @@ def _rehearsal(plan: Plan, seed: Any) -> Any:
 def _warn_if_unsavable(plan: Plan) -> None:
     """Say before anything is spent that a kernel cannot be written to a file."""
     try:
-        check_writable(plan.facts.model.kernel)
+        check_writable(plan.facts.kernel)
     except ValueError as error:
         warnings.warn(
             f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from cloakgp.decode.decoder import Decoder, Newton
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
 from cloakgp.gp.defaults import LOG_ODDS
-from cloakgp.gp.likelihoods import Bernoulli
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import one_column, target_names
 from cloakgp.plan.facts import Facts
+from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release_labels
@@ -161,13 +160,6 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             raise ValueError("a private search is for two classes")
         return -1.0, 1.0
 
-    def _first_decoder(self, plan: Plan) -> Decoder:
-        facts = plan.facts
-        base = facts.decoder(plan.sketch.rounded)
-        return Newton(base, Bernoulli(), 0.0, 1.0).step(
-            np.full(len(facts.model.X), facts.prior_mean[0])
-        )
-
     def _labels(self) -> LabelRelease:
         release = self._fitted()
         assert isinstance(release, LabelRelease)
@@ -177,9 +169,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """Return the public classes, in order; from y only if they were declared public."""
         if self.classes is None:
             raise ValueError(
-                "classes is missing: name every label that is possible, for instance "
-                'classes=["no", "yes"]. They must not be taken from the data, since a rare label '
-                'would give a person away; classes="public" states that the labels in y are public.'
+                'classes is missing: name every possible label, such as classes=["no", "yes"]. '
+                "They must not be taken from the data, where a rare label could give a person "
+                'away; classes="public" states that the labels in y are public.'
             )
         if isinstance(self.classes, str):
             if self.classes != "public":
@@ -194,8 +186,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             found = found_classes(y)
             if len(found) < 2:
                 raise ValueError(
-                    "y has one class only, so there is nothing to tell apart; name all classes "
-                    "that are possible in classes"
+                    "y has only one class, so there is nothing to tell apart; name every possible "
+                    "class in classes"
                 )
         else:
             given = self.classes if isinstance(self.classes, Iterable) else ()
@@ -203,8 +195,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         kinds = {_kind(label) for label in found}
         if len(kinds) != 1 or None in kinds or len(set(found)) < max(len(found), 2):
             raise ValueError(
-                "classes must name two or more different labels of one kind (texts, numbers or "
-                f"true and false), got {self.classes!r}"
+                "classes must name two or more different labels of one kind (strings, numbers or "
+                f"booleans), got {self.classes!r}"
             )
         return tuple(sorted(found))
 
@@ -213,7 +205,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return self._facts(request, self._classes(None))
 
     def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
-        columns = 1 if len(classes) == 2 else len(classes)
+        columns = Labels(classes).columns
         mean = self._prior_mean(columns, len(classes))
         facts = self._gather(
             self._prior(request.X, LOG_ODDS, 1.0, Fixed(std=PRIOR_STD, noise=1.0)),
@@ -222,8 +214,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             hi=np.ones(columns),
             unit=np.ones(columns),
             prior_mean=mean,
-            likelihood=Bernoulli(),
-            classes=classes,
+            outcome=Labels(classes),
             iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,16 +13,17 @@ from sklearn.base import RegressorMixin
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
 from cloakgp.gp.defaults import LOG_RATES
-from cloakgp.gp.likelihoods import Poisson
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, one_column, target_names
 from cloakgp.plan.facts import Facts
+from cloakgp.plan.outcomes import Counts
+from cloakgp.plan.outcomes.counts import LARGEST
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release_counts
 from cloakgp.release.intervals import Of
-from cloakgp.release.outcomes import LARGEST, CountRelease, check_exposure
+from cloakgp.release.outcomes import CountRelease, check_exposure
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
 PRIOR_STD = 1.0
@@ -40,8 +41,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         Prior covariance of the log rate f.  Used as it is.
     cap : number
         The largest count that is told apart, a public fact.  Required: a cap taken from the data
-        would leak.  Counts above it count as the cap, which the model allows for; a cap that many
-        exceed loses what they would tell, and one that nobody comes near costs noise.
+        would leak.  Counts above the cap are clipped to it, which the model allows for.  A cap that
+        many exceed loses information, and one that nobody comes near costs noise.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     prior_mean : float, default the logarithm of a quarter of the cap for the mean exposure
@@ -53,6 +54,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
+
+    _target_tags: ClassVar[dict[str, bool]] = {"positive_only": True}
 
     def __init__(
         self,
@@ -163,11 +166,6 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         """
         return self._counts().predict_interval(self._points(X), coverage, of=of, exposure=exposure)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
     def _counts(self) -> CountRelease:
         release = self._fitted()
         assert isinstance(release, CountRelease)
@@ -188,7 +186,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             hi=np.array([cap]),
             unit=np.ones(1),
             prior_mean=np.array([mean]),
-            likelihood=Poisson(watched, int(cap)),
+            outcome=Counts(watched, int(cap)),
             iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
@@ -196,9 +194,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     def _cap(self) -> float:
         if self.cap is None:
             raise ValueError(
-                "cap is missing: give the largest count that is to be told apart, for instance "
-                "cap=20. It must not be taken from the data; say what is possible. Counts above it "
-                "count as the cap."
+                "cap is missing: give the largest count to tell apart, for instance cap=20. It "
+                "must not be taken from the data; say what is possible. Counts above the cap are "
+                "clipped to it."
             )
         cap = as_float("cap", self.cap)
         if not (1.0 <= cap <= LARGEST and cap == int(cap)):

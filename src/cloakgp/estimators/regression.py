@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,6 +71,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     random_state : int, default None
         Anything but None makes the noise repeatable and therefore **not private**.
     """
+
+    _target_tags: ClassVar[dict[str, bool]] = {"multi_output": True, "single_output": True}
 
     def __init__(
         self,
@@ -167,12 +169,6 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> Array:
         """Draw functions from the posterior at X."""
         return self._fitted().sample_y(self._points(X), n_samples, random_state)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
 
     def selection_bounds(self) -> tuple[float, float]:
         lo, hi = self._bounds(outputs=None)

@@ -66,8 +66,8 @@ def warn_if_repeated(X: Array, spends: list[Spend], delta: float) -> None:
     warnings.warn(
         f"this is fit number {before.fits + 1} on these inputs, or most of them, without a ledger. "
         f"If the people are the same, budgets add up: together epsilon = {total:.3g} at delta = "
-        f"{delta:g}. cross_val_score, GridSearchCV and every further fit spend again; "
-        "PrivateGridSearch counts its choice, and a Ledger keeps account",
+        f"{delta:g}. cross_val_score, GridSearchCV and every further fit spend again. "
+        "PrivateGridSearch counts its choice, and a Ledger keeps track",
         RepeatedSpendWarning,
         stacklevel=4,
     )

@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cloakgp.estimators.repeats import note_spend
 from cloakgp.plan.facts import MOST_ITERATIONS, MOST_LATENTS, Facts
 from cloakgp.plan.parts import Part
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
-from cloakgp.privacy import Noise, NoisySketch
+from cloakgp.privacy import Noise, NoisySketch, Spend
 from cloakgp.release.outcomes import LatentRelease
 from cloakgp.release.release import Release
 
@@ -47,7 +48,7 @@ def draw_plan(
         return Plan.draw(replace(facts, target=target), request)
     plan = Plan.draw(facts, request)
     # The design "bayes" is the best for the points already, as its certificate says.
-    if facts.design == "bayes" or facts.noise_std == 0.0 or len(facts.model.X) > MOST_LATENTS:
+    if facts.design == "bayes" or facts.noise_std == 0.0 or len(facts.X) > MOST_LATENTS:
         return plan
     other = Plan.draw(replace(facts, target="latents"), request)
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
@@ -62,7 +63,7 @@ def release_plan(
 ) -> Release:
     """Publish every step of a plan; ``publish`` is the function of the core that holds y.
 
-    The spend of all steps is committed with the first.
+    The spend of all steps is committed with the first; without a ledger this process remembers it.
     """
     facts = plan.facts
     release = Release.of(
@@ -80,4 +81,6 @@ def release_plan(
         step = Plan.draw(facts.restarted(np.clip(f, -FURTHEST, FURTHEST)))
         part = Part(step.sketch, publish(step.sketch, noise=replace(noise, commit=None)))
         release = replace(release, later=(*release.later, part))
+    if release.private and noise.commit is None:
+        note_spend(facts.X, [Spend.gaussian(facts.budget.sigma)])
     return release

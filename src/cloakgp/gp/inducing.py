@@ -31,8 +31,8 @@ _SEED = 0
 def place_inducing(X: ArrayLike, inducing: int | ArrayLike) -> Array:
     """Return inducing inputs of shape (M, L).
 
-    A whole number asks for that many k-means centres of X; an X with fewer distinct rows gives
-    those rows. A table of points is checked against X and copied.
+    A whole number asks for that many k-means centres of X, or for its distinct rows if they are
+    fewer. A table of points is checked against X and copied.
     """
     rows = check_rows(X)
     if np.ndim(inducing) == 0:
@@ -50,8 +50,8 @@ def place_inducing(X: ArrayLike, inducing: int | ArrayLike) -> Array:
 def summarise(X: ArrayLike, size: int) -> tuple[Array, Array]:
     """Return at most `size` points that stand for X, and the share of X's rows behind each.
 
-    The points are k-means centres and the weights their shares, which sum to 1. An X of at most
-    `size` distinct rows is returned as those rows with their exact shares.
+    The points are k-means centres and the weights their shares, which sum to 1. If X has at most
+    `size` distinct rows, they are returned with their exact shares.
     """
     points, members = _cluster(check_rows(X), _count(size, "size"))
     return points, members / members.sum()

@@ -5,9 +5,9 @@ one Newton step from a public f₀ is ordinary regression on pseudo-outputs: wit
 
     f_new = (K⁻¹ + W)⁻¹ (W f₀ + t − mean(f₀)) = K (K + W⁻¹)⁻¹ ỹ,    ỹ = f₀ + W⁻¹ (t − mean(f₀)),
 
-which is linear in t, never inverts K, and fits every model of this folder.  Counts above a cap
-count as the cap, which changes their mean and variance; then the noise of ỹ is var(t)/mean'² (for a
-canonical link var(t) = mean' = W), and nothing else.  Public maths: f₀ is public, and t comes in
+which is linear in t, never inverts K, and fits every model of this folder.  Counts above a cap are
+clipped to it, which changes their mean and variance; then only the noise of ỹ changes, to
+var(t)/mean'² (for a canonical link var(t) = mean' = W).  Public maths: f₀ is public, and t comes in
 only through a sketch.
 """
 

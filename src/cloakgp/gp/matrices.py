@@ -1,4 +1,4 @@
-"""Matrices of kernels, and their Cholesky factors: finite and sound, or an error that says so."""
+"""Kernel matrices and their Cholesky factors: finite and sound, or an error that says why not."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ def check_rows(X: ArrayLike, name: str = "X") -> Array:
     largest = float(np.abs(rows).max())
     if largest > LARGEST_INPUT:
         raise ValueError(
-            f"{name} holds a number of size {largest:.3g}, and numbers beyond {LARGEST_INPUT:g} "
-            "cannot be computed with; change the unit of that column"
+            f"{name} holds a number of size {largest:.3g}, which is too large to compute with (the "
+            f"limit is {LARGEST_INPUT:g}); change the unit of that column"
         )
     return rows
 
@@ -60,11 +60,11 @@ def refuse_dates(X: Any, name: str = "X") -> None:
         column = f"df[{'day' if label is None else label!r}]"
         if kind == "durations":
             raise ValueError(
-                f"{name} holds durations{where}: durations are not numbers: give them in days, for "
+                f"{name} holds durations{where}, which are not numbers; give them in days, for "
                 f"instance {column} / pd.Timedelta(days=1)"
             )
         raise ValueError(
-            f"{name} holds dates{where}: dates are not numbers: give days since a public date, for "
+            f"{name} holds dates{where}, which are not numbers; give days since a public date, for "
             f"instance (pd.to_datetime({column}) - pd.Timestamp('2020-01-01')).dt.days"
         )
 

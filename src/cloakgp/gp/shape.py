@@ -18,8 +18,9 @@ from scipy.linalg.lapack import dpstrf
 from cloakgp.gp.matrices import Array, Kernel, evaluate, jittered_cholesky, variances
 from cloakgp.gp.sparse import Approximation
 
-#: What a pivoted Cholesky factorisation leaves of a variance, as a share of the largest.
-LEFT_OUT = 1e-13
+#: What a pivoted Cholesky factorisation leaves of a variance, as a share of the largest; or how
+#: many people it picks: ragged kernels need all.  What is left then is put on the diagonal.
+LEFT_OUT, MOST_PIVOTS = 1e-13, 500
 
 
 class Features(NamedTuple):
@@ -82,7 +83,11 @@ def _pivoted(kernel: Kernel, X: Array) -> Features:
     K = evaluate(kernel, X)
     largest = float(np.diag(K).max(initial=0.0))
     packed, pivots, rank, _ = dpstrf(K, tol=LEFT_OUT * largest + 1e-300, lower=1)
+    rank = min(rank, MOST_PIVOTS)
     lower = np.tril(packed)[:, :rank]
     factor = np.empty((len(X), rank))
     factor[pivots - 1] = lower
-    return Features(X[pivots[:rank] - 1], lower[:rank], factor, np.zeros(len(X)))
+    lost = np.zeros(len(X))
+    if rank == MOST_PIVOTS:
+        lost = np.maximum(np.diag(K) - np.einsum("nm,nm->n", factor, factor), 0.0)
+    return Features(X[pivots[:rank] - 1], lower[:rank], factor, lost)

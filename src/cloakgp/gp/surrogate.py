@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scipy.linalg.lapack import dpstrf
 
-from cloakgp.gp.matrices import Array, Kernel, evaluate, variances
+from cloakgp.gp.matrices import Array, Kernel, evaluate
 from cloakgp.gp.sparse import SparseModel
 
 #: Pivots are picked until they leave this share of the variance that inputs explain, or so many.

@@ -1,4 +1,4 @@
-"""What a fit is given: inputs, owners and points that matter, checked before anything is done.
+"""What a fit is given: inputs, owners and workload points, checked before anything is done.
 
 Inputs are public and may be looked at.  Of y only public facts may be asked here: its shape, its
 names, its index and where it lies in memory, never a value.

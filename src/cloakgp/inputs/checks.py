@@ -28,7 +28,7 @@ from cloakgp.privacy.mechanism.owners import owner_codes as core_codes
 
 
 def check_apart(y: Any, X: Any, at: Any = None, **others: Any) -> None:
-    """Refuse y among what is published as it is: by name, and by shared memory.
+    """Refuse y among the public inputs, which are published as they are: by name and shared memory.
 
     ``others`` are further public things, by the name of their parameter.  No value is read, so a
     copy of y under another name is not recognised.
@@ -49,8 +49,8 @@ def check_apart(y: Any, X: Any, at: Any = None, **others: Any) -> None:
         if found is not None:
             where = "" if found[0] is None else f" in its column {found[0]!r}"
             raise ValueError(
-                f"{what} shares memory with y{where}, and {what} is published as it is, so that "
-                f"private values would be published; pass {what} without the private column"
+                f"{what} shares memory with y{where}, and {what} is published as it is, so private "
+                f"values would be published; pass {what} without the private column"
             )
 
 
@@ -60,19 +60,19 @@ def _check_names(what: str, public: Any, private: set[Any]) -> None:
     if both:
         raise ValueError(
             f"{what} has the column {both[0]!r}, and so has y: {what} is published as it is, so "
-            f"that private values would be published. Pass {what} without that column; if the two "
-            "are different things, rename one of them"
+            f"private values would be published. Pass {what} without that column; if the two are "
+            "different things, rename one of them"
         )
     if not labels and series_label(public) in private:
         raise ValueError(
-            f"{what} is called {series_label(public)!r}, and so is y: {what} is published, so that "
+            f"{what} is called {series_label(public)!r}, and so is y: {what} is published, so "
             f"private values would be published. Pass another column as {what}; if the two are "
             "different things, rename one of them"
         )
 
 
 def warn_if_reordered(X: Any, y: Any) -> None:
-    """Say so if the rows of X and y are those of one table in different orders."""
+    """Warn if the rows of X and y are those of one table in different orders."""
     if not (isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame)):
         return
     ours, theirs = X.index, y.index
@@ -90,7 +90,7 @@ def warn_if_reordered(X: Any, y: Any) -> None:
 def owner_codes(groups: Any, rows: int, X: Any = None) -> NDArray[np.int64] | None:
     """Return owners as numbers; their names are not needed for the guarantee.
 
-    ``X`` is the table that the rows come from, whose index that of ``groups`` must be.
+    ``groups`` must have the index of ``X``, the table that the rows come from.
     """
     if groups is None:
         return None

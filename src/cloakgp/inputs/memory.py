@@ -1,4 +1,4 @@
-"""Where the values of a table lie in memory, found without a look at any of them.
+"""Where the values of a table lie in memory, found without looking at any of them.
 
 Only addresses are compared, so private columns may be asked about.  A copy lies elsewhere and is
 not recognised; names are compared beside this (``inputs.check_apart``).

@@ -1,7 +1,7 @@
 """The public facts of a release, from which its design, its noise and its decoder follow.
 
-Whoever wants something of the model asks the facts for it: which sketch, how wide an output is,
-how a column is decoded.  Nothing here sees y or spends anything.
+The other rooms ask the facts which sketch there is, how wide an output is and how a column is
+decoded.  Nothing here sees y or spends anything.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from cloakgp.decode.decoder import Decode, Decoder
+from cloakgp.decode.decoder import Decode, Decoder, Newton
 from cloakgp.decode.settings import decoders_of_settings
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
 from cloakgp.design.groups import fit_groups
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.gp.family import Family
-from cloakgp.gp.likelihoods import Bernoulli, Likelihood, linearise
+from cloakgp.gp.likelihoods import Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
 from cloakgp.gp.sparse import SparseModel
+from cloakgp.gp.surrogate import Surrogate
+from cloakgp.plan.outcomes import Numbers, Outcome, Task
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 
 Array = NDArray[np.float64]
 DesignName = Literal["bayes", "total", "worst", "volume"]
 Target = Literal["points", "latents"]
-Task = Literal["regression", "classification", "counts"]
 
 #: Singular values of T below this share of the largest drown in the rounding of its grid.
 SMALLEST_ROW = 2.0**-14
@@ -53,9 +53,9 @@ class Facts:
     ``model`` is what the sketch is designed for.  With a ``family`` of priors decoding averages
     over its settings, of which ``model`` is a mean; without, ``model`` is what decodes, too.
 
-    With a ``likelihood`` the model is of a latent f, in whose units ``prior_mean`` is, while ``lo``
-    and ``hi`` are those of the outputs.  Its noise is that of one Newton step from the prior mean,
-    or from ``start``.
+    If outputs have a likelihood, the model is of a latent f, in whose units ``prior_mean`` is,
+    while ``lo`` and ``hi`` are those of the outputs.  Its noise is that of one Newton step from the
+    prior mean, or from ``start``.
     """
 
     model: LinearModel
@@ -71,8 +71,7 @@ class Facts:
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
     feature_names: tuple[str, ...] | None = None
-    likelihood: Likelihood | None = None  # None: Gaussian
-    classes: tuple[Any, ...] | None = None
+    outcome: Outcome = Numbers()  # noqa: RUF009 -- it has no parts that could change
     target: Target = "points"  # what the design cares for: the points, or f at the inputs
     start: Array | None = None  # (N, D)
     family: Family | None = None  # None: the prior is fixed
@@ -99,14 +98,14 @@ class Facts:
                 "decode='direct' cannot be combined with several iterations of more than two "
                 "classes, which share a sketch; use decode='bayes' or iterations=1"
             )
-        if k > 1 and self.decode == "direct" and len(self.model.X) > MOST_LATENTS:
+        if k > 1 and self.decode == "direct" and len(self.X) > MOST_LATENTS:
             raise ValueError(
-                f"several iterations with decode='direct' on {len(self.model.X)} people need too "
+                f"several iterations with decode='direct' on {len(self.X)} people need too "
                 f"much memory (the limit is {MOST_LATENTS}); use decode='bayes' or iterations=1"
             )
-        if self.target == "latents" and len(self.model.X) > MOST_LATENTS:
+        if self.target == "latents" and len(self.X) > MOST_LATENTS:
             raise ValueError(
-                f"a design for the latent values of {len(self.model.X)} people is too large (the "
+                f"a design for the latent values of {len(self.X)} people is too large (the "
                 f"limit is {MOST_LATENTS}); use target='points'"
             )
 
@@ -118,19 +117,52 @@ class Facts:
     @property
     def task(self) -> Task:
         """What kind of outputs there are."""
-        if self.likelihood is None:
-            return "regression"
-        return "classification" if isinstance(self.likelihood, Bernoulli) else "counts"
+        return self.outcome.task
+
+    @property
+    def likelihood(self) -> Likelihood | None:
+        """How outputs follow the latent f; None if they are f plus Gaussian noise."""
+        return self.outcome.likelihood
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The public labels, if outputs are labels."""
+        return self.outcome.classes
+
+    @property
+    def X(self) -> Array:
+        """The public inputs (N, L)."""
+        return self.model.X
+
+    @property
+    def kernel(self) -> Any:
+        """The prior covariance."""
+        return self.model.kernel
+
+    @property
+    def inducing(self) -> Array | None:
+        """The inducing inputs of a sparse model."""
+        return getattr(self.model, "inducing", None)
+
+    @property
+    def jitter(self) -> float:
+        """What had to be added to a diagonal that was nearly singular."""
+        return self.model.jitter
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the inputs, invented where there are none."""
+        return [*(self.feature_names or (f"x{i}" for i in range(self.X.shape[1])))]
 
     @property
     def joint(self) -> bool:
         """Whether replacing one output moves several columns at once: more than two classes."""
-        return self.task == "classification" and len(self.lo) > 1
+        return self.outcome.joint(len(self.lo))
 
     @property
     def sensitivity(self) -> float:
         """How far one person can move the sketch."""
-        return math.sqrt(2.0) if self.joint else math.sqrt(len(self.lo))
+        return self.outcome.sensitivity(len(self.lo))
 
     @property
     def noise_std(self) -> float:
@@ -148,12 +180,12 @@ class Facts:
             return float(np.max((self.hi - self.lo) / self.unit))
         start = self.start
         if start is None:
-            start = np.broadcast_to(self.prior_mean, (len(self.model.X), len(self.lo)))
+            start = np.broadcast_to(self.prior_mean, (len(self.X), len(self.lo)))
         return float(self.hi[0] - self.lo[0]) * _linearised(self.likelihood, start)[0]
 
     def at_prior_mean(self) -> Facts:
         """Return the facts of a first Newton step, which starts from the prior mean."""
-        start = np.broadcast_to(self.prior_mean, (len(self.model.X), len(self.lo)))
+        start = np.broadcast_to(self.prior_mean, (len(self.X), len(self.lo)))
         return replace(self.restarted(start), start=None)
 
     def restarted(self, start: Array) -> Facts:
@@ -165,7 +197,7 @@ class Facts:
     @property
     def people(self) -> int:
         """How many people there are: rows, or owners of rows."""
-        return len(self.model.X) if self.groups is None else len(np.unique(self.groups))
+        return len(self.X) if self.groups is None else len(np.unique(self.groups))
 
     def decoder(self, T: Array, column: int = 0) -> Decoder:
         """Return the decoder of one output column for the rounded sketch T."""
@@ -223,31 +255,62 @@ class Facts:
         return np.asarray(self.model.noise_variance + scatter)
 
     def _shape(self, kernel: Any) -> Shape:
-        if isinstance(self.model, SparseModel):
-            return Shape(kernel, self.model.X, self.model.inducing, self.model.approximation)
-        return Shape(kernel, self.model.X)
+        if isinstance(self.model, SparseModel) and not isinstance(self.model, Surrogate):
+            return Shape(kernel, self.X, self.model.inducing, self.model.approximation)
+        return Shape(kernel, self.X)
+
+    @property
+    def scale(self) -> float:
+        """What the scales of the default prior are multiplied with."""
+        return 1.0 if self.likelihood is not None else float(self.width)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "models"}
+
+    def newton(self, decoder: Decoder, column: int = 0) -> Newton:
+        """Return the Newton steps of one output column, whose latent f a decoder describes."""
+        assert self.likelihood is not None
+        lo, hi = float(self.lo[column]), float(self.hi[column])
+        return Newton(decoder, self.likelihood, lo, hi - lo)
+
+    def prior_latents(self, column: int = 0) -> Array:
+        """Return f at the people before anything is known, where Newton steps start."""
+        return np.full(len(self.X), self.prior_mean[column])
+
+    def first_decoder(self, T: Array) -> Decoder:
+        """Return the decoder of the first column that is linear in u: after one Newton step."""
+        decoder = self.decoder(T)
+        if self.likelihood is None:
+            return decoder
+        return self.newton(decoder).step(self.prior_latents())
+
+    def expected(self, column: int) -> Array:
+        """Return u₀ (N,): what u is expected to be before anything is known."""
+        mean = self.prior_latents(column)
+        if self.likelihood is not None:
+            mean = self.likelihood.mean(mean)
+        return (mean - self.lo[column]) / (self.hi[column] - self.lo[column])
 
     def draw_outputs(self, count: int, rng: np.random.Generator) -> Array:
         """Draw made-up outputs of everybody from the prior, (count, N): one output column.
 
         Within the bounds; for two classes −1 and 1.
         """
-        model, people = self.model, len(self.model.X)
+        model, unit = self.model, self.unit[0]
         f = rng.standard_normal((count, model.factor.shape[1])) @ model.factor.T
-        if self.likelihood is None:
-            f += np.sqrt(model.diagonal) * rng.standard_normal((count, people))
-            return np.clip(self.prior_mean[0] + self.unit[0] * f, self.lo[0], self.hi[0])
-        chance = expit(self.prior_mean[0] + f)
-        return np.where(rng.random((count, people)) < chance, 1.0, -1.0)
+        own, bounds = unit * np.sqrt(model.diagonal), self.selection_bounds
+        return self.outcome.draw(self.prior_mean[0] + unit * f, own, bounds, rng)
+
+    @property
+    def selection_bounds(self) -> tuple[float, float]:
+        """The bounds of outputs and predictions in a private search."""
+        return self.outcome.selection_bounds(self.lo, self.hi)
 
     def find_design(self) -> Design:
         """Choose T: public maths, whatever it costs in time."""
         points, weights = self.points, self.weights
         if self.target == "latents":
-            points, weights = self.model.X, np.full(len(self.model.X), 1.0 / len(self.model.X))
+            points, weights = self.X, np.full(len(self.X), 1.0 / len(self.X))
         C, width = self.model.workload(points), self.width
         floor = float(weights @ self.model.variance_without_privacy(points, C))
         if self.noise_std == 0.0:

@@ -29,8 +29,6 @@ Array = NDArray[np.float64]
 
 #: Budgets that a plan compares.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-#: In what the noise is measured.
-_SCALES = {"regression": "", "classification": ", in log-odds", "counts": ", of the log rate"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Plan:
     @classmethod
     def outline(cls, facts: Facts) -> Plan:
         """Return a plan that publishes one sum of all outputs, whatever else would be better."""
-        design = Design(np.ones((1, len(facts.model.X))), 0.0, 1.0, "not designed")
+        design = Design(np.ones((1, len(facts.X))), 0.0, 1.0, "not designed")
         return cls(facts, design, facts.sketch(design))
 
     def check_same(self, now: Request) -> None:
@@ -134,7 +132,8 @@ class Plan:
         if not good(high):
             raise ValueError(
                 f"even epsilon={high:g} leaves noise above max_std={max_std:g} at some point; "
-                "allow more noise, use a smoother kernel or fewer inducing inputs, or more people"
+                "allow more noise, use a smoother kernel or fewer inducing inputs, or find more "
+                "people"
             )
         if good(low):
             return low
@@ -142,6 +141,21 @@ class Plan:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if good(middle) else (middle, high)
         return high
+
+    def linear_predictor(self, points: Array) -> tuple[Array, Array, Array]:
+        """Return offset, G and τ: a release predicts offset + G y + τ z at ``points``.
+
+        y are the training outputs within ``selection_bounds``, z is standard normal.  For classes y
+        is −1 or 1, and the prediction is the log-odds after one Newton step.
+        """
+        decoder = self.facts.first_decoder(self.sketch.rounded)
+        lo, hi = self.facts.selection_bounds
+        B, people = decoder.weights(points), decoder.T.shape[1]
+        u0 = np.broadcast_to((decoder.prior_mean - decoder.lo) / decoder.width, (people,))
+        # s = T u + noise, u = (y − lo)/(hi − lo)
+        offset = decoder.unit * decoder.prior_mean - B @ (decoder.T @ (u0 + lo / (hi - lo)))
+        noise = self.facts.noise_std * np.sqrt(np.einsum("pr,pr->p", B, B))
+        return offset, B @ decoder.T / (hi - lo), noise
 
     def summary(self) -> str:
         """Say in a few lines what would be released and at what price."""
@@ -153,10 +167,11 @@ class Plan:
             f"Release of {self.published_values} numbers about {facts.people} people, {guarantee}.",
             f"Noise added to the predictions at {len(self.points)} points: typically "
             f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations"
-            f"{_SCALES[facts.task]}).",
+            f"{facts.outcome.measured}).",
             "Without privacy the prediction itself would be uncertain by "
             f"{self.floor_std.mean():.3g}.",
-            f"Design '{facts.design}', decoded '{facts.decode}', calibration '{facts.budget.calibration}'. "
+            f"Design '{facts.design}', decoded '{facts.decode}', calibration "
+            f"'{facts.budget.calibration}'. "
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
         if facts.iterations > 1:
@@ -165,18 +180,19 @@ class Plan:
             )
         if facts.groups is not None:
             lines.append(
-                "The certificate is of the sketch before it was scaled to fit people with several "
-                "rows."
+                "The certificate is that of the sketch before it was scaled for people with "
+                "several rows."
             )
-        if facts.model.jitter:
+        if facts.jitter:
             lines.append(
-                f"The kernel matrix is nearly singular: {facts.model.jitter:.1e} was added to its "
+                f"The kernel matrix is nearly singular: {facts.jitter:.1e} was added to its "
                 "diagonal."
             )
         if self.sketch.matrix.shape[0] == 0:
             lines.append(
-                "The predictions do not depend on anybody's output: nothing would be published. "
-                "The kernel's lengthscale is probably far too small, or the points far away."
+                "The predictions do not depend on anybody's output, so nothing would be published. "
+                "The kernel's lengthscale is probably far too small, or the points are far from "
+                "the people."
             )
         return "\n".join(lines)
 
@@ -199,14 +215,12 @@ class Plan:
             "largest_noise_std": float(self.noise_std.max()),
             "gap": self.design.gap,
             "status": self.design.status,
-            "jitter": facts.model.jitter,
+            "jitter": facts.jitter,
         }
 
     def to_frame(self) -> pd.DataFrame:
         """Return the noise at every workload point as a table."""
-        names = self.facts.feature_names
-        names = names or tuple(f"x{i}" for i in range(self.points.shape[1]))
-        frame = pd.DataFrame(self.points, columns=list(names))
+        frame = pd.DataFrame(self.points, columns=self.facts.names)
         columns = {
             "noise_std": self.noise_std,
             "total_std": self.total_std,
@@ -252,6 +266,6 @@ class Plan:
     def _by_column(self, of: Any) -> Array:
         T, facts = self.sketch.rounded, self.facts
         # All classes share the sketch and have the same noise.
-        count = len(facts.lo) if facts.task == "regression" else 1
+        count = len(facts.outcome.names(len(facts.lo)))
         columns = [of(facts.decoder(T, c)) for c in range(count)]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

@@ -149,8 +149,8 @@ class SearchPlan:
             f"{self.selection_epsilon:g} ({self.mechanism}, {self.loss} error), by the outputs of "
             f"{self.tested} rows.",
             self._cost(),
-            "Chance of choosing the best candidate, if its mean error is better than all others' "
-            "by at least:",
+            "Chance of choosing the best candidate, if its mean error is lower than all others' by "
+            "at least:",
         ]
         for gap, chance in self.chances().itertuples(index=False):
             lines.append(f"  {gap:.3g}: {100.0 * chance:.0f} %")

@@ -12,9 +12,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from cloakgp.gp.sparse import SparseModel
-from cloakgp.release.statement import people_in
-
 if TYPE_CHECKING:
     from cloakgp.plan.facts import Facts
 
@@ -45,7 +42,7 @@ class Plane:
 
 def _range(facts: Facts, column: int) -> tuple[float, float]:
     """Return where inputs and workload lie, never a single place."""
-    values = np.concatenate([facts.model.X[:, column], facts.points[:, column]])
+    values = np.concatenate([facts.X[:, column], facts.points[:, column]])
     lo, hi = float(values.min()), float(values.max())
     return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
 
@@ -57,7 +54,7 @@ def line_of_points(facts: Facts) -> Array:
 
 def plane_of_points(facts: Facts) -> Plane:
     """Return the grid over both inputs; more than two cannot be drawn."""
-    columns = facts.model.X.shape[1]
+    columns = facts.X.shape[1]
     if columns > 2:
         raise ValueError(
             f"a picture shows one or two inputs, this has {columns}; use to_frame for a table"
@@ -87,13 +84,13 @@ def rows_of_panels(ax: Axes, outputs: int, panels: int) -> tuple[Figure, list[li
 
 def draw_inputs(ax: Axes, facts: Facts) -> None:
     """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
-    x = np.unique(facts.model.X[:, 0])
+    x = np.unique(facts.X[:, 0])
     x = x[:: -(-len(x) // MOST_INPUTS)]
     foot = ax.get_xaxis_transform()
     ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}
     ax.plot(x, np.full(len(x), 0.02), transform=foot, label="public inputs", **ticks)
-    if isinstance(facts.model, SparseModel):
-        z = facts.model.inducing[:, 0]
+    if facts.inducing is not None:
+        z = facts.inducing[:, 0]
         marks = {"marker": "v", "ms": 5, "ls": "", "mec": INK, "mfc": "white", "clip_on": False}
         ax.plot(z, np.full(len(z), 0.05), transform=foot, label="inducing inputs", **marks)
     lo, hi = _range(facts, 0)
@@ -120,11 +117,11 @@ def draw_map(
     if np.ptp(grid) > 0.0:
         lines = ax.contour(plane.x, plane.y, grid, levels=6, colors="white", linewidths=0.6)
         ax.clabel(lines, fontsize=7, fmt="%.4g")
-    X = facts.model.X[:: -(-len(facts.model.X) // MOST_INPUTS)]
+    X = facts.X[:: -(-len(facts.X) // MOST_INPUTS)]
     dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
     ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
-    if isinstance(facts.model, SparseModel):
-        z = facts.model.inducing
+    if facts.inducing is not None:
+        z = facts.inducing
         ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)
         ax.plot(z[:, 0], z[:, 1], "x", color=VERMILION, ms=6, mew=1.4, label="inducing inputs")
     ax.set_title(axis_label(title), fontsize=10, loc="left")
@@ -139,7 +136,7 @@ def label_plane(panels: list[Axes], inputs: list[str]) -> None:
 
 def guarantee(facts: Facts, private: bool, epsilon: float, planned: bool = False) -> str:
     """Return the line below a picture: people, budget, and whether it is private."""
-    people = people_in(facts)
+    people = facts.people
     if not private:
         return "NOT PRIVATE: no guarantee holds for this picture."
     return (

@@ -7,13 +7,14 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from cloakgp.plan.outcomes.outcome import Picture
 from cloakgp.plot.canvas import (
     BLUE,
     GREY,
@@ -34,11 +35,9 @@ from cloakgp.plot.canvas import (
     plane_of_points,
     rows_of_panels,
 )
-from cloakgp.plot.outcomes import plot_outcomes
-from cloakgp.release.statement import names_of
+from cloakgp.plot.outcomes import plot_probabilities, plot_rates
 
 if TYPE_CHECKING:
-    from cloakgp.plan.facts import Facts
     from cloakgp.plan.plan import Plan
     from cloakgp.release.release import Release
 
@@ -51,10 +50,12 @@ def plot_release(release: Release, ax: Axes = None) -> Figure:
     The wide band holds the curve of the model with probability 95 %; the inner one is the part of
     it that privacy costs.  ``ax`` takes the picture of one input and one output.
     """
-    facts = release.facts
-    if facts.task != "regression":
-        return plot_outcomes(release, ax)
-    inputs, outputs = names_of(release)
+    draw: Callable[[Release, Axes], Figure] = PICTURES[release.facts.outcome.picture]
+    return draw(release, ax)
+
+
+def _plot_numbers(release: Release, ax: Axes) -> Figure:
+    facts, inputs, outputs = release.facts, release.facts.names, release.named_targets
     footnote = guarantee(facts, release.private, release.total_epsilon)
     if len(inputs) == 1:
         figure, rows = rows_of_panels(ax, len(outputs), panels=1)
@@ -88,8 +89,7 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
     ``target_names`` labels the outputs; ``ax`` takes the picture of one input and one output.
     """
     facts = plan.facts
-    inputs = list(facts.feature_names or [f"x{i}" for i in range(facts.model.X.shape[1])])
-    outputs = _output_names(facts, target_names)
+    inputs, outputs = facts.names, facts.outcome.noise_names(target_names, len(facts.lo))
     T, private = plan.sketch.rounded, facts.budget.sigma > 0.0
     footnote = guarantee(facts, private, facts.budget.epsilon, planned=True)
     # Every class has the same noise, so one panel tells it all.
@@ -115,15 +115,6 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
         draw_map(panels[1], plane, floor, facts, "cividis", f"{name}: std without privacy", top)
         label_plane(panels, inputs)
     return finish(figure, rows, footnote, private)
-
-
-def _output_names(facts: Facts, given: Sequence[str] | None) -> list[str]:
-    if facts.task != "regression":
-        scale = "log-odds" if facts.task == "classification" else "log rate"
-        return [f"{given[0]}, {scale}" if given else scale]
-    if given is not None and len(given) == len(facts.lo):
-        return list(given)
-    return ["output"] if len(facts.lo) == 1 else [f"output {i}" for i in range(len(facts.lo))]
 
 
 def _columns(values: Any, rows: int) -> Array:
@@ -164,3 +155,11 @@ def _draw_errors(ax: Axes, x: Array, noise: Array, floor: Array) -> None:
     ax.plot(x, np.hypot(noise, floor), color=INK, lw=1.1, ls=(0, (1, 1.5)), label="together")
     top = float(np.hypot(noise, floor).max()) or 1.0
     ax.set_ylim(-0.09 * top, 1.06 * top)
+
+
+#: How releases are drawn, by what their outcome asks for.
+PICTURES: dict[Picture, Callable[..., Figure]] = {
+    "curve": _plot_numbers,
+    "probability": plot_probabilities,
+    "rate": plot_rates,
+}

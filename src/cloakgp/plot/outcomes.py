@@ -37,7 +37,6 @@ from cloakgp.plot.canvas import (
 )
 from cloakgp.release.outcomes import CountRelease, LabelRelease
 from cloakgp.release.release import Release
-from cloakgp.release.statement import names_of
 
 Array = NDArray[np.float64]
 Axes = Any
@@ -46,16 +45,18 @@ Axes = Any
 COLOURS = (BLUE, ORANGE, "#009E73", VERMILION, "#CC79A7", SKY, "#F0E442", INK)
 
 
-def plot_outcomes(release: Release, ax: Axes = None) -> Figure:
-    """Draw a release of classes or counts, for one or two inputs."""
-    inputs, outputs = names_of(release)
-    curves = len(inputs) == 1
-    if isinstance(release, LabelRelease):
-        draw_labels = _probability_curve if curves else _probability_map
-        return draw_labels(release, ax, inputs, outputs[0])
-    assert isinstance(release, CountRelease)
-    draw_counts = _rate_curve if curves else _rate_map
-    return draw_counts(release, ax, inputs, outputs[0])
+def plot_probabilities(release: LabelRelease, ax: Axes = None) -> Figure:
+    """Draw a release of classes, for one or two inputs."""
+    inputs, output = release.facts.names, release.named_targets[0]
+    draw = _probability_curve if len(inputs) == 1 else _probability_map
+    return draw(release, ax, inputs, output)
+
+
+def plot_rates(release: CountRelease, ax: Axes = None) -> Figure:
+    """Draw a release of counts, for one or two inputs."""
+    inputs, output = release.facts.names, release.named_targets[0]
+    draw = _rate_curve if len(inputs) == 1 else _rate_map
+    return draw(release, ax, inputs, output)
 
 
 def plot_hinton(

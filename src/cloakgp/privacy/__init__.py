@@ -2,8 +2,8 @@
 
 ``mechanism`` is the trusted core that every release rests on; ``choice``, ``accounting`` and
 ``ledger`` are its neighbours, with proofs of their own.  All of it imports NumPy, scipy.special and
-OpenDP and nothing of ``gp`` or ``design``: whoever checks the guarantee needs to read these files
-alone.
+OpenDP and nothing of ``gp`` or ``design``: to check the guarantee, these are the only files to
+read.
 """
 
 from cloakgp.privacy.accounting.filter import filter_allowance, filter_spends, gaussian_equivalent

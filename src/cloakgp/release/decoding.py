@@ -60,7 +60,7 @@ def check_decoding(release: Published) -> None:
             if release.facts.likelihood is None:
                 mixture = mixtures_of(release)[column]
             else:
-                step = _newton(release, column).step(_start(release, column))
+                step = _newton(release, column).step(release.facts.prior_latents(column))
                 mixture = Mixture((step,), np.ones(1), values_of(release, column))
             finite(mixture.mean(point))
             if release.facts.likelihood is None:
@@ -94,20 +94,13 @@ def _linear(release: Published, column: int) -> Mixture:
 
 def _newton(release: Published, column: int) -> Newton:
     facts = release.facts
-    assert facts.likelihood is not None
-    lo, hi = float(facts.lo[column]), float(facts.hi[column])
     decoder = _with_noise(release, facts.decoder(_sketch(release), column))
-    return Newton(decoder, facts.likelihood, lo, hi - lo)
-
-
-def _start(release: Published, column: int) -> Array:
-    facts = release.facts
-    return np.full(len(facts.model.X), facts.prior_mean[column])
+    return facts.newton(decoder, column)
 
 
 def _latent(release: Published, column: int) -> Mixture:
-    facts, newton, start = release.facts, _newton(release, column), _start(release, column)
-    s = values_of(release, column)
+    facts, newton = release.facts, _newton(release, column)
+    s, start = values_of(release, column), facts.prior_latents(column)
     if facts.family is not None:
         return settle_settings(newton, facts.models, facts.belief, s, start)
     decoder = newton.settle(start, s) if facts.decode == "bayes" else _last_step(release, column)
@@ -116,10 +109,10 @@ def _latent(release: Published, column: int) -> Mixture:
 
 def _last_step(release: Published, column: int) -> Decoder:
     """Return the paper's: one step for each iteration, each from where the one before it ended."""
-    newton, f = _newton(release, column), _start(release, column)
+    newton, f = _newton(release, column), release.facts.prior_latents(column)
     for number, part in enumerate(release.parts):
         last = replace(newton.decoder, T=part.sketch.rounded)
         decoder = replace(newton, decoder=last).step(f)
         if number < len(release.later):
-            f = decoder.mean(release.facts.model.X, _column(part.noisy.s, column, release.outputs))
+            f = decoder.mean(release.facts.X, _column(part.noisy.s, column, release.outputs))
     return decoder

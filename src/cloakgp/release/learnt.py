@@ -5,17 +5,14 @@ Both follow from what was published: anybody can look, as often as wanted, at no
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cloakgp.decode.misfit import ALARM, Candidates, surprise
 from cloakgp.decode.mixture import Mixture
-from cloakgp.gp.defaults import LOG_ODDS, LOG_RATES, NUMBERS, default_family
-from cloakgp.gp.kernels.grammar import kernel_string
+from cloakgp.gp.defaults import default_family
 from cloakgp.plan.facts import Facts
 from cloakgp.release.decoding import mixtures_of, posteriors_under
 from cloakgp.release.published import Published
@@ -72,14 +69,14 @@ def hyperparameters(release: Published) -> pd.DataFrame:
     """Return a table of the settings, most believed first."""
     facts, mixtures = release.facts, mixtures_of(release)
     if facts.family is None:
-        rows = [{"kernel": _shown(facts.model.kernel), "prior": 1.0}]
+        rows = [{"kernel": str(facts.model.kernel), "prior": 1.0}]
         if facts.likelihood is None:
             rows[0]["noise_std"] = float(np.sqrt(np.mean(facts.model.noise_variance)))
     else:
         scatter = "noise_std" if facts.likelihood is None else "scatter_std"
         rows = [
             {
-                "kernel": _shown(facts.family.kernel_of(setting)),
+                "kernel": str(facts.family.kernel_of(setting)),
                 "level_std": float(np.sqrt(setting.level)),
                 scatter: float(np.sqrt(setting.noise_variance)),
                 "prior": setting.weight,
@@ -102,13 +99,4 @@ def _candidates(facts: Facts, mixture: Mixture) -> Candidates:
 
 def _with_default_family(facts: Facts) -> Facts:
     """Return the same facts with the default family of priors instead of a fixed one."""
-    scales, unit = NUMBERS, float(np.max((facts.hi - facts.lo) / facts.unit))
-    if facts.likelihood is not None:
-        scales, unit = LOG_ODDS if facts.task == "classification" else LOG_RATES, 1.0
-    return replace(facts, family=default_family(facts.model.X, scales, unit))
-
-
-def _shown(kernel: Any) -> str:
-    with suppress(ValueError):
-        return kernel_string(kernel)
-    return str(kernel)
+    return replace(facts, family=default_family(facts.X, facts.outcome.scales, facts.scale))

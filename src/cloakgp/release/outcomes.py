@@ -16,6 +16,8 @@ from scipy.special import expit, gammaincc, logit
 
 from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.gp.likelihoods import expected_logistic
+from cloakgp.plan.outcomes import Counts, Labels
+from cloakgp.plan.outcomes.counts import LARGEST
 from cloakgp.release.decoding import mixtures_of
 from cloakgp.release.intervals import Of, check_interval
 from cloakgp.release.release import Release
@@ -26,8 +28,6 @@ Array = NDArray[np.float64]
 LARGEST_EXPONENT = 700.0
 #: Quantiles of counts: nodes of the integral over rates, and the logarithm of the largest rate.
 NODES, LARGEST_LOG_COUNT = 40, 30.0
-#: Caps and exposures beyond this, or below one over it, cannot be computed with.
-LARGEST = 1e9
 #: Probabilities below this have the log-odds of this.
 SMALLEST_CHANCE = 1e-300
 #: Standard deviation of the logistic distribution: a label is 1 where f plus such noise is above 0.
@@ -39,7 +39,7 @@ class LatentRelease(Release):
 
     def latent_at_people(self, column: int) -> Array:
         """Return the decoded f at the training inputs, where the next iteration starts."""
-        return mixtures_of(self)[column].mean(self.facts.model.X)
+        return mixtures_of(self)[column].mean(self.facts.X)
 
     def average(self, points: Array, of: Callable[[Array, Array], Array]) -> Array:
         """Return the mean over settings of ``of`` mean and variance of f, (P, D)."""
@@ -64,7 +64,7 @@ class LatentRelease(Release):
         return np.reshape(self.latent(points), (len(points), -1))
 
 
-class LabelRelease(LatentRelease, task="classification"):
+class LabelRelease(LatentRelease, of=Labels):
     """A published sketch of class labels: gives probabilities anywhere."""
 
     @property
@@ -135,28 +135,26 @@ class LabelRelease(LatentRelease, task="classification"):
         return (low[:, 1], high[:, 1]) if low.shape[1] == 2 else (low, high)
 
     def columns_at(self, points: Array) -> dict[str, Any]:
-        target = self.target_names[0] if self.target_names else "label"
-        proba = self.predict_proba(points)
-        columns: list[tuple[str, Any]] = [(target, self.classes[np.argmax(proba, axis=1)])]
-        columns += [(f"{target}_p_{c}", p) for c, p in zip(self.classes, proba.T, strict=True)]
-        parts = self.uncertainty(points)
-        dp = parts.dp.reshape(len(points), -1)
-        names = ["log_odds"] if dp.shape[1] == 1 else [f"log_odds_{c}" for c in self.classes]
-        mean = self._mean(points)
-        total = parts.curve.reshape(dp.shape)
-        for c, name in enumerate(names):
-            columns.append((f"{target}_{name}", mean[:, c]))
-            columns.append((f"{target}_{name}_std", total[:, c]))
-            columns.append((f"{target}_{name}_noise_std", dp[:, c]))
-        if len(dict(columns)) < len(columns):
+        names = Labels.table_names(self.named_targets, self.classes.tolist())
+        if len(set(names)) < len(names):
             raise ValueError(
                 "two columns of the table would have one name, since a class is called like "
                 "another with '_std' added; rename the classes"
             )
-        return dict(columns)
+        proba, parts, mean = (
+            self.predict_proba(points),
+            self.uncertainty(points),
+            self._mean(points),
+        )
+        values: list[Any] = [self.classes[np.argmax(proba, axis=1)], *proba.T]
+        dp = parts.dp.reshape(mean.shape)
+        total = parts.curve.reshape(mean.shape)
+        for c in range(mean.shape[1]):
+            values += [mean[:, c], total[:, c], dp[:, c]]
+        return dict(zip(names, values, strict=True))
 
 
-class CountRelease(LatentRelease, task="counts"):
+class CountRelease(LatentRelease, of=Counts):
     """A published sketch of counts: gives rates anywhere."""
 
     def predict(  # type: ignore[override]
@@ -222,16 +220,9 @@ class CountRelease(LatentRelease, task="counts"):
         return _with_observation(parts, np.sqrt(_exp(-mean) + scatter))
 
     def columns_at(self, points: Array) -> dict[str, Any]:
-        target = self.target_names[0] if self.target_names else "count"
-        low, high = self.predict_interval(points)
-        parts = self.uncertainty(points)
-        return {
-            f"{target}_rate": self.predict(points),
-            f"{target}_rate_low95": low,
-            f"{target}_rate_high95": high,
-            f"{target}_log_std": parts.curve,
-            f"{target}_log_noise_std": parts.dp,
-        }
+        parts, interval = self.uncertainty(points), self.predict_interval(points)
+        values = (self.predict(points), *interval, parts.curve, parts.dp)
+        return dict(zip(Counts.table_names(self.named_targets), values, strict=True))
 
 
 def check_exposure(exposure: ArrayLike, rows: int) -> Array:

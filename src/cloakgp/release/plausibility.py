@@ -1,8 +1,8 @@
 """Whether published values look as if the noise that a release claims had been added to them.
 
-A file shows s = T u + σ z, T and σ, but neither u nor z, so that this is evidence and no proof.
-Three tests look for values that are far too quiet.  Each holds for every u in [0, 1]^N, whatever
-the model thinks of u, so that an honest release is suspected with a chance below 1e-6 in all:
+A file shows s = T u + σ z, T and σ, but neither u nor z, so this is evidence, not proof.  Three
+tests look for values that are far too quiet.  Each holds for every u in [0, 1]^N, whatever the
+model thinks of u, so that an honest release is suspected with a chance below 1e-6 in all:
 
 - **last digits**: honest noise makes the last bits of the published integers uniform.  Labels
   without noise are multiples of a large power of two, and so is whatever was published as it is;
@@ -31,7 +31,6 @@ from scipy.special import betainc, gammainc, gammaincc
 from cloakgp.decode.decoder import DecodeError, decoding, finite
 
 if TYPE_CHECKING:
-    from cloakgp.plan.facts import Facts
     from cloakgp.release.published import Published
 
 Array = NDArray[np.float64]
@@ -77,9 +76,10 @@ def last_digits(release: Published) -> float:
 
 def steps_of_counts(release: Published) -> float:
     """Return how likely it is that noisy integers are so near to those of whole counts."""
-    if release.facts.task != "counts":
+    cap = release.facts.outcome.whole_steps
+    if cap is None:
         return 1.0
-    cap, surprise, count = int(release.facts.hi[0]), 0.0, 0
+    surprise, count = 0.0, 0
     for sketch, noisy in release.parts:
         # u = count/cap is rounded to steps of 2^-k.  So without noise value · cap is a multiple of
         # 2^k, but for rounding, and with noise any multiple of the powers of two in cap.
@@ -118,7 +118,7 @@ def _directions(release: Published) -> tuple[Array, Array]:
         T, s = sketch.rounded, noisy.s.reshape(len(sketch.matrix), release.outputs)
         for column in range(release.outputs):
             covariance = finite(facts.decoder(T, column).signal_covariance()) / noisy.noise_std**2
-            rest = (s[:, column] - T @ _expected(facts, column)) / noisy.noise_std
+            rest = (s[:, column] - T @ facts.expected(column)) / noisy.noise_std
             variance = np.diag(covariance)
             if len(rest) <= MOST_DIRECTIONS:
                 variance, directions = np.linalg.eigh(covariance)
@@ -126,11 +126,3 @@ def _directions(release: Published) -> tuple[Array, Array]:
             signal.append(np.maximum(variance, 0.0))
             squares.append(rest**2)
     return finite(np.concatenate(signal)), finite(np.concatenate(squares))
-
-
-def _expected(facts: Facts, column: int) -> Array:
-    """Return u₀ (N,): what u is expected to be before anything is known."""
-    mean = np.full(len(facts.model.X), facts.prior_mean[column])
-    if facts.likelihood is not None:
-        mean = facts.likelihood.mean(mean)
-    return (mean - facts.lo[column]) / (facts.hi[column] - facts.lo[column])

@@ -1,7 +1,7 @@
 """The published facts of a release: what its file, its checks and its statement are made from.
 
-Plain values and what follows from them at once.  Predicting, saving and drawing are the matter of
-``Release``, which adds them to these facts.
+Plain values and what follows from them at once.  ``Release`` adds predicting, saving and drawing to
+these facts.
 """
 
 from __future__ import annotations
@@ -71,3 +71,10 @@ class Published:
     def outputs(self) -> int:
         """Number of output columns."""
         return len(self.facts.lo)
+
+    @property
+    def named_targets(self) -> list[str]:
+        """Names of the private columns, invented where there are none."""
+        invented = self.facts.outcome.names(self.outputs)
+        given = self.target_names or ()
+        return [*given] if len(given) == len(invented) else invented

@@ -19,6 +19,7 @@ from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
 from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
+from cloakgp.plan.outcomes import Outcome
 from cloakgp.release.decoding import mixtures_of
 from cloakgp.release.file.archive import read_archive, write_archive
 from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
@@ -38,17 +39,17 @@ Array = NDArray[np.float64]
 class Release(Published):
     """A published sketch: predicts anywhere, can be saved, loaded and verified."""
 
-    #: The class of a release of each task; those of other modules enter themselves.
-    kinds: ClassVar[dict[str, type[Release]]] = {}
+    #: The class of a release of each kind of output; those of other modules enter themselves.
+    kinds: ClassVar[dict[type[Outcome], type[Release]]] = {}
 
-    def __init_subclass__(cls, task: str | None = None) -> None:
-        if task is not None:
-            Release.kinds[task] = cls
+    def __init_subclass__(cls, of: type[Outcome] | None = None) -> None:
+        if of is not None:
+            Release.kinds[of] = cls
 
     @staticmethod
     def of(**fields: Any) -> Release:
-        """Return a release of the kind that its task asks for."""
-        return Release.kinds.get(fields["facts"].task, Release)(**fields)
+        """Return a release of the kind that its outputs ask for."""
+        return Release.kinds.get(type(fields["facts"].outcome), Release)(**fields)
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -130,7 +131,7 @@ class Release(Published):
     def check_points(self, X: Any) -> Array:
         """Return X as a table with the columns of the training inputs, by name if it has names."""
         points = check_rows(select(X, self.facts.feature_names, "X"))
-        wanted = self.facts.model.X.shape[1]
+        wanted = self.facts.X.shape[1]
         if points.shape[1] != wanted:
             raise ValueError(f"X has {points.shape[1]} columns, but the release needs {wanted}")
         return points
@@ -181,8 +182,7 @@ class Release(Published):
     def to_frame(self, X: ArrayLike | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations at X, by default at the workload."""
         points = self.facts.points if X is None else self.check_points(X)
-        names = self.facts.feature_names or tuple(f"x{i}" for i in range(points.shape[1]))
-        frame = pd.DataFrame(points, columns=list(names))
+        frame = pd.DataFrame(points, columns=self.facts.names)
         for name, values in self.columns_at(points).items():
             if name in frame:
                 raise ValueError(

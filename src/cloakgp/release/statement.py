@@ -7,20 +7,20 @@ Every figure follows from the public contents of the release; nothing here promi
 from __future__ import annotations
 
 import math
-import re
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
+from cloakgp.plan.markdown import escape
+
 if TYPE_CHECKING:
-    from cloakgp.plan.facts import Facts
     from cloakgp.release.published import Published
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 _WARNING = (
-    "It was made with repeatable noise or with none, for a trial. Whoever has it may work out "
+    "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
     "single people's values. Do not publish it."
 )
 
@@ -59,36 +59,6 @@ def odds_exceed(sigma: float, epsilon: float) -> float:
     return float(ndtr(0.5 / sigma - epsilon * sigma) + ndtr(-0.5 / sigma - epsilon * sigma))
 
 
-def escape(text: object) -> str:
-    """Return text that Markdown and HTML show as it is, on one line."""
-    line = "".join(c if c.isprintable() else " " for c in str(text))
-    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # The last two would become links by themselves.
-    return re.sub(r"([\\`*_\[\]#|~$@]|:(?=//))", r"\\\1", line)
-
-
-def names_of(release: Published) -> tuple[list[str], list[str]]:
-    """Return the names of the inputs and of the outputs, invented where there are none."""
-    columns = release.facts.model.X.shape[1]
-    targets = release.outputs if release.facts.task == "regression" else 1
-    inputs, outputs = release.facts.feature_names or (), release.target_names or ()
-    return (
-        [*inputs] if len(inputs) == columns else [f"x{i}" for i in range(columns)],
-        [*outputs] if len(outputs) == targets else _invented(release.facts.task, targets),
-    )
-
-
-def _invented(task: str, targets: int) -> list[str]:
-    names = {"classification": ["label"], "counts": ["count"]}
-    return names.get(task, [f"y{i}" for i in range(targets)])
-
-
-def people_in(facts: Facts) -> int:
-    """Return the number of people, who may own several rows each."""
-    groups = facts.groups
-    return len(facts.model.X) if groups is None else len(np.unique(groups))
-
-
 def certificate(release: Published) -> str:
     """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
     facts = release.facts
@@ -110,40 +80,27 @@ def _listed(names: list[str]) -> str:
 
 
 def _published(release: Published) -> str:
-    outputs = names_of(release)[1]
-    count, people = release.published_values, people_in(release.facts)
+    outputs = release.named_targets
+    count, people = release.published_values, release.facts.people
     noise = "each with random noise added" if release.private else "made for a trial"
     return (
         "## What was published\n\n"
         f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from the private "
         f"{_listed(outputs)} of {people} {'person' if people == 1 else 'people'}. Every curve, map "
         "and prediction is computed from these numbers and from public facts alone, so it can be "
-        "asked for as often as wanted at no further cost to anybody's privacy."
+        "repeated any number of times at no further cost to anybody's privacy."
     )
 
 
 def _protected(release: Published) -> str:
-    facts, outputs = release.facts, names_of(release)[1]
+    facts, outputs = release.facts, release.named_targets
     whose = f"Each person's {_listed(outputs)}"
     if facts.groups is not None:
         most = int(np.bincount(np.unique(facts.groups, return_inverse=True)[1]).max())
         whose += f", in all rows of that person together (up to {most})"
     elif len(outputs) > 1:
         whose += " together"
-    if facts.task == "classification":
-        limits = (
-            "The possible labels are public and were set beforehand: "
-            f"{', '.join(escape(label) for label in facts.classes or ())}."
-        )
-    else:
-        ranges = "; ".join(
-            f"**{escape(name)}** from {lo:g} to {hi:g}"
-            for name, lo, hi in zip(outputs, facts.lo, facts.hi, strict=True)
-        )
-        limits = (
-            f"Values count within public bounds that were set beforehand ({ranges}); what lies "
-            "outside counts as the nearest bound."
-        )
+    limits = facts.outcome.limits([escape(name) for name in outputs], facts.lo, facts.hi)
     return (
         "## What is protected\n\n"
         f"{whose}. Compare the release with one in which a single person's value was replaced by "
@@ -153,15 +110,14 @@ def _protected(release: Published) -> str:
 
 
 def _not_protected(release: Published) -> str:
-    inputs = names_of(release)[0]
+    inputs = release.facts.names
     lines = [
         "## What is not protected",
         "",
         f"- The inputs ({_listed(inputs)}): they are public and stored in the release as they are.",
         "- Who is in the data, and how many people there are.",
     ]
-    if release.facts.task == "counts":
-        lines.append("- Exposures: how long or how large each row was watched.")
+    lines += [f"- {sentence}" for sentence in release.facts.outcome.also_public]
     if release.facts.groups is not None:
         lines.append("- Which rows belong to the same person.")
     lines.append(
@@ -187,12 +143,12 @@ def _meaning(release: Published) -> str:
         "- Whatever somebody concludes from the release, the chance of that conclusion is at most "
         f"{factor} times (e to the power epsilon) what it would have been with another value for "
         f"one person, plus delta ({_one_in(delta)}).\n"
-        "- In odds: somebody who weighs two possible values of one person finds the odds between "
-        f"them changed by a factor of at most {factor}, except with a chance of at most "
+        "- In odds: for an attacker who weighs two possible values of one person, the odds between "
+        f"them change by a factor of at most {factor}, except with a chance of at most "
         f"{beyond} over the draw of the noise.\n"
-        "- Somebody who has narrowed one person down to two equally likely values, and knows "
-        f"everybody else's, guesses right at most {guess:g} % of the time. A coin gives 50 %. "
-        "No attacker can do better, whatever the method and the computing power."
+        "- An attacker who has narrowed one person down to two equally likely values, and knows "
+        f"everybody else's, guesses right at most {guess:g} % of the time; tossing a coin gives "
+        "50 %. No attacker can do better, whatever the method and the computing power."
     )
 
 
@@ -220,15 +176,15 @@ def _noise(release: Published) -> str:
     if math.isinf(noisy.epsilon):
         drawn = "No noise was added."
     elif not release.private:
-        drawn = "The noise came from a repeatable source, so that it can be taken off again."
+        drawn = "The noise came from a repeatable source, so it can be removed again."
     else:
         unit = "1" if noisy.sensitivity == 1.0 else f"{noisy.sensitivity:.4g}"
         steps = f" of each of the {noisy.parts} steps" if noisy.parts > 1 else ""
         drawn = (
-            f"To each number was added discrete Gaussian noise with standard deviation "
+            "Each number has discrete Gaussian noise added, with standard deviation "
             f"{noisy.noise_std:.4g}, drawn once by the OpenDP library in exact integer arithmetic. "
-            f"One person can move all the numbers{steps} together by at most {unit} "
-            f"(calibration: {escape(noisy.calibration)})."
+            f"One person can move all the numbers{steps} together by at most {unit} (calibration: "
+            f"{escape(noisy.calibration)})."
         )
     return (
         "## How it was made\n\n"
@@ -243,8 +199,8 @@ def _checking(release: Published) -> str:
         "## How to check it\n\n"
         "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "
         "one person can move the numbers and how much noise that takes. It cannot see whether "
-        "the noise was really drawn afresh and thrown away, nor who made the file: the inputs, "
-        "the bounds and that this is private are the publisher's word.\n\n"
+        "the noise was really drawn afresh and thrown away, nor who made the file: for the inputs, "
+        "the bounds and that this is private you have only the publisher's word.\n\n"
         f"Release {escape(release.release_id)}, made {escape(release.created)} with cloakgp "
         f"{escape(release.version)}."
     )

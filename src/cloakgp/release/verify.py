@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: The last line of every report.
 NOT_AUTHORSHIP = (
-    "These checks show that the release agrees with itself, not who made it: the inputs, the "
-    "bounds, the owners of rows and the stamp 'private' are the custodian's word."
+    "These checks show that the release agrees with itself, not who made it: for the inputs, the "
+    "bounds, the owners of rows and the stamp 'private' you have only the custodian's word."
 )
 
 Outcome = tuple[bool, str]

@@ -79,7 +79,7 @@ class Made:
 
     @property
     def totals(self):
-        return add_up(self, 6, 6)
+        return add_up(self.blocks(), 6, 6)
 
     def blocks(self):
         z = np.linspace(0.0, 1.0, 6)

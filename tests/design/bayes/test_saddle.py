@@ -2,20 +2,9 @@
 
 import numpy as np
 import pytest
-from design_cases import SIGMA
+from design_cases import some_saddle
 
-from cloakgp.design.bayes.saddle import Cells, Place, Saddle
-
-
-def some_saddle(seed=0, k=3, q=2, n=8):
-    rng = np.random.default_rng(seed)
-    V, a = rng.normal(size=(k, n)), rng.uniform(0.2, 1.0, size=n)
-    L, w = rng.normal(size=(n, q)), rng.integers(1, 5, size=n).astype(float)
-    tilt = rng.normal(size=(k, k))
-    cells = Cells(V * a, a, L, w, V)
-    saddle = Saddle(cells, (V * w) @ L, SIGMA, 0.1 * (tilt + tilt.T), 0.1 * rng.normal(size=(k, q)))
-    root = rng.normal(size=(k, k))
-    return saddle, root @ root.T + 0.1 * np.eye(k), rng.normal(size=(k, q)), rng
+from cloakgp.design.bayes.saddle import Place
 
 
 @pytest.mark.parametrize("level", [1.0, 1e-2])

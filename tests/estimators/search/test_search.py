@@ -168,7 +168,7 @@ def test_the_linear_predictor_is_the_prediction_of_a_release(case):
     if kernel == "default":
         model.set_params(kernel=None)
     plan = model.plan(X, at=POINTS[1:5], groups=groups)
-    offset, G, tau = model.linear_predictor(plan, POINTS)
+    offset, G, tau = plan.linear_predictor(POINTS)
     for y in (SMOOTH, WIGGLY, np.full(N, BOUNDS[0]), np.full(N, BOUNDS[1])):
         expected = released(plan, y).predict(POINTS)
         np.testing.assert_allclose(offset + G @ y, expected, rtol=0, atol=1e-5)
@@ -193,7 +193,7 @@ def test_for_classes_it_is_one_newton_step_from_the_prior_mean(options):
     """Pseudo-outputs m + (y − π)/W with noise 1/W, in dense matrices."""
     model = classifier(**options)
     plan = model.plan(X, at=POINTS[1:5])
-    offset, G, tau = model.linear_predictor(plan, POINTS)
+    offset, G, tau = plan.linear_predictor(POINTS)
     T, kernel, m = plan.sketch.rounded, model.kernel, options.get("prior_mean", 0.0)
     rate = 1.0 / (1.0 + math.exp(-m))
     W = rate * (1.0 - rate)

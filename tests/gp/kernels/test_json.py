@@ -24,7 +24,7 @@ from sklearn.gaussian_process.kernels import (
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.kernels import parameters
 from cloakgp.gp.kernels.from_json import kernel_from_json
-from cloakgp.gp.kernels.to_json import kernel_to_json
+from cloakgp.gp.kernels.to_json import check_writable, kernel_to_json
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
 from cloakgp.release.file.archive import read_archive, write_archive
 
@@ -215,9 +215,18 @@ class MyRBF(RBF):
         (Gibbs(KDELengthscaleNearby(np.ones((2, 257)), 1.0, 1.0, radius=0)), "X must be"),
     ],
 )
-def test_kernels_that_cannot_be_saved_are_refused_with_what_can(kernel, reason):
+@pytest.mark.parametrize("write", [kernel_to_json, check_writable])
+def test_kernels_that_cannot_be_saved_are_refused_with_what_can(kernel, reason, write):
     with pytest.raises(ReleaseFileError, match=reason):
-        kernel_to_json(kernel)
+        write(kernel)
+
+
+def test_a_check_passes_what_can_be_saved_and_lists_no_large_array():
+    for kernel in examples():
+        check_writable(kernel)
+    check_writable(RBF(np.full(65, 0.1, dtype=np.float32)))
+    with pytest.raises(ReleaseFileError, match=r"holds numbers only|use float64 or int64"):
+        check_writable(RBF(np.full(65, 0.1, dtype=np.longdouble)))
 
 
 def test_the_deepest_kernel_is_read_again_and_a_deeper_one_refused(tmp_path):

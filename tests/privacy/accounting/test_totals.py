@@ -15,8 +15,6 @@ from cloakgp.privacy import (
     Spend,
     gaussian_epsilon,
     gaussian_sigma,
-    recommend_split,
-    split_budget,
     total_delta,
     total_guarantee,
 )
@@ -35,7 +33,7 @@ def gaussian_exact(mu, epsilon):
     return profile_50_digits(1 / mp.mpf(mu), epsilon) if mu else max(mp.mpf(0), 1 - mp.exp(epsilon))
 
 
-def after_selection_exact(size, epsilon, inner, points=200):
+def after_selection_exact(size, epsilon, inner, points=80):
     """max_t [q_t δ(ε − t) + (1 − q_t) δ(ε − t + size)]: a grid, then golden sections."""
     with mp.workdps(50):
         size, epsilon = mp.mpf(size), mp.mpf(epsilon)
@@ -293,52 +291,11 @@ def test_spreading_a_loss_never_makes_it_look_more_private():
         assert weights @ np.maximum(0, 1 - np.exp(epsilon - coarse)) >= exact - 1e-15
 
 
-@pytest.mark.parametrize("kind", ["bounded-range", "pure"])
-def test_a_split_spends_the_whole_budget_and_no_more(kind):
-    for epsilon, delta, share in itertools.product((0.5, 2.0), (0.01, 1e-6), (0.1, 0.5, 0.9)):
-        split = split_budget(epsilon, delta, selection=share * epsilon, kind=kind)
-        total = total_guarantee(split.spends, delta)
-        assert epsilon * (1 - 1e-6) <= total <= epsilon
-        assert split.release_epsilon > (1 - share) * epsilon
-        assert split.sigma == gaussian_sigma(split.release_epsilon, delta)
-
-
-def test_a_selection_that_takes_everything_leaves_no_release():
-    with pytest.raises(ValueError, match="leaves nothing"):
-        split_budget(1.0, 1e-6, selection=1.5)
-
-
-def test_the_recommended_split_follows_what_costs_more():
-    cheap = recommend_split(2.0, 1e-5, regret=0.1, noise=5.0)
-    dear = recommend_split(2.0, 1e-5, regret=50.0, noise=5.0)
-    assert cheap.selection.size < dear.selection.size
-    assert total_guarantee(cheap.spends, 1e-5) <= 2.0
-    assert recommend_split(1e-3, 1e-12, regret=1e9, noise=1e-9).selection.size == 7.5e-4
-    with pytest.raises(ValueError, match="too small to be shared"):
-        recommend_split(1e-4, 1e-5, regret=1.0, noise=1.0)
-    for name in ("regret", "noise"):
-        with pytest.raises(ValueError, match=name):
-            recommend_split(2.0, 1e-5, **{"regret": 1.0, "noise": 1.0, name: math.nan})
-
-
-@pytest.mark.parametrize("size", [0.0, -1.0, math.nan, math.inf, 1e4])
-@pytest.mark.parametrize("kind", ["gaussian", "bounded-range", "pure"])
-def test_a_spend_of_no_possible_size_is_refused(kind, size):
-    with pytest.raises(ValueError, match="size of a"):
-        Spend(kind, size)
-
-
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="kind must be"):
-        Spend("laplace", 1.0)
-    with pytest.raises(ValueError, match="sigma must be"):
-        Spend.gaussian(0.0)
     with pytest.raises(ValueError, match="delta must lie"):
         total_guarantee([RELEASE], 0.0)
     with pytest.raises(ValueError, match="epsilon must be"):
         total_delta([RELEASE], -1.0)
-    with pytest.raises(ValueError, match="kind must be that of a selection"):
-        split_budget(1.0, 0.01, selection=0.5, kind="gaussian")
 
 
 def test_totals_beyond_all_use_are_no_guarantee():

@@ -1,7 +1,7 @@
 import pytest
-from ledger_helpers import CAP
+from ledger_helpers import CAP, ListStore, opening
 
-from cloakgp.privacy.ledger import Ledger, sqlite
+from cloakgp.privacy.ledger import Ledger, sqlite, writing
 
 
 @pytest.fixture(autouse=True)
@@ -18,3 +18,11 @@ def path(tmp_path):
 @pytest.fixture
 def ledger(path):
     return Ledger(path).open("people", *CAP, create=True)
+
+
+@pytest.fixture
+def store():
+    store = ListStore()
+    writing.create(store, "me")
+    opening(cap=(50.0, 1e-5)).record(store)
+    return store

@@ -1,13 +1,12 @@
 """The book: what follows from entries, and how little is read once most of it is known."""
 
-import json
 import multiprocessing
 import os
 import threading
 from dataclasses import replace
 
 import pytest
-from ledger_helpers import CAP, TENTH, ListStore, gaussian, spend
+from ledger_helpers import CAP, TENTH, ListStore, gaussian, opening, spend, spending
 
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import (
@@ -20,26 +19,8 @@ from cloakgp.privacy.ledger import (
     writing,
 )
 from cloakgp.privacy.ledger.book import Book, Memory, read_all, read_on, recall
-from cloakgp.privacy.ledger.errors import CommitFailed
 from cloakgp.privacy.ledger.history import Entry
-from cloakgp.privacy.ledger.writing import Opening, Spending
-
-
-def opening(dataset="people", cap=CAP, table=None, same=False, other=False):
-    return Opening(dataset, *cap, table, same, other, "me")
-
-
-def spending(release_id, spends=(TENTH,), dataset="people", table=None):
-    return Spending(dataset, tuple(spends), release_id, table, {"parameters": {}}, "me")
-
-
-@pytest.fixture
-def store():
-    store = ListStore()
-    writing.create(store, "me")
-    opening(cap=(50.0, 1e-5)).record(store)
-    return store
-
+from cloakgp.privacy.ledger.writing import Spending
 
 # -------------------------------------------------------------------------------- what entries mean
 
@@ -382,64 +363,3 @@ def test_a_fork_in_the_middle_of_reading_locks_nobody_out(tmp_path):
         child.join(30)
         assert child.exitcode == 0
     assert ledger.balances("people")[0].releases == 2
-
-
-# ---------------------------------------------------------------------------- commits that go wrong
-
-
-def test_a_commit_that_failed_and_left_nothing_says_so(store):
-    store.commit_error = "lost"
-    with pytest.raises(LedgerError, match=r"the commit failed\. Nothing was spent\.$") as caught:
-        spending("r1").record(store)
-    assert caught.value.recorded is False
-    store.commit_error = None
-    spending("r1").record(store)
-
-
-def test_a_commit_that_failed_and_left_the_spend_says_that_it_is_wasted(store):
-    store.commit_error = "kept"
-    with pytest.raises(LedgerError) as caught:
-        spending("r1").record(store)
-    assert caught.value.recorded is True
-    assert str(caught.value) == (
-        "the commit failed. The spend is in the ledger, but perhaps not safely on the disk, so no "
-        "noise may be drawn: it is wasted."
-    )
-
-
-def test_a_commit_that_failed_on_a_ledger_that_cannot_be_read_leaves_it_open(store):
-    read_on(store, recall(store))
-    store.commit_error = "lost"
-
-    def break_down():
-        store.readable = False
-
-    store.before_write = break_down
-    with pytest.raises(CommitFailed) as caught:
-        spending("r1").record(store)
-    assert caught.value.recorded is None
-    assert str(caught.value) == (
-        "the commit failed. Whether the spend was recorded cannot be seen until the ledger can be "
-        "read again (`cloakgp budget history`). No noise may be drawn."
-    )
-
-
-def test_a_commit_that_failed_while_opening_has_spent_nothing(store):
-    store.commit_error = "lost"
-    with pytest.raises(LedgerError, match=r"Nothing was spent\. Open the data set again") as caught:
-        opening("others").record(store)
-    assert caught.value.recorded is False
-    store.commit_error = None
-    opening("others").record(store)
-
-
-def test_an_entry_is_written_with_its_time_its_author_and_a_note_if_the_clock_went_back(
-    store, monkeypatch
-):
-    monkeypatch.setattr(writing.names, "now", lambda: "1999")
-    made, _ = spending("r1").record(store)
-    facts = json.loads(store.rows[-1][1])
-    assert made.facts == facts
-    assert (facts["when"], facts["who"], facts["clock_went_back"]) == ("1999", "me", True)
-    made, _ = spending("r2").record(store)
-    assert "clock_went_back" not in made.facts  # not earlier than the last one

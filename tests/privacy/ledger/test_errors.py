@@ -8,36 +8,37 @@ from cloakgp.privacy.ledger import BudgetExceeded, LedgerError, LedgerTampered, 
 
 WORDS = {
     errors.tampered("FILE", "its key was changed"): (
-        "the ledger FILE is not as it was written (its key was changed), so it cannot be believed. "
+        "the ledger FILE is not as it was written (its key was changed), so it cannot be trusted. "
         "Nothing is spent on it. Find out who changed it, and go back to a copy whose last hash "
         "you know."
     ),
     errors.damaged("FILE"): (
         "the ledger FILE is damaged, or is no ledger at all. Nothing is spent on it. Check the "
-        "name; if it is right, restore the latest copy and count what was released since as spent."
+        "name; if it is right, restore the latest copy and count everything released since as "
+        "spent."
     ),
     errors.empty("FILE"): (
-        "FILE is empty, and an empty file is not a ledger: what was in it may have been lost, and "
-        "with it all that was spent. Nothing is spent on it. Restore the latest copy; only if "
-        "there never was a ledger, remove the file and ask for a new one."
+        "FILE is empty, and an empty file is not a ledger: its contents may have been lost, and "
+        "with them the record of what was spent. Nothing is spent on it. Restore the latest copy. "
+        "Only if there never was a ledger, remove the file and ask for a new one."
     ),
     errors.bereft("FILE", "FILE-wal"): (
         "there is no ledger at FILE, but FILE-wal is left of one: it may have been lost, and with "
-        "it all that was spent. Restore the latest copy; only if nothing was ever spent, remove "
-        "that file, too, and ask for a new ledger."
+        "it the record of what was spent. Restore the latest copy. Only if nothing was ever spent, "
+        "remove that file, too, and ask for a new ledger."
     ),
     errors.missing("FILE"): (
-        "there is no ledger at FILE. Check the name; a new one has to be asked for: "
+        "there is no ledger at FILE. Check the name, or ask for a new one: "
         "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
     ),
     inputs.other_inputs("people", []): (
-        "the inputs are not those that 'people' has had so far: is this the right name? Nothing "
+        "the inputs are not those that 'people' has had so far. Is this the right name? Nothing "
         "was spent. If they describe the same people in another way, say so: "
         "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open ... "
         "--other-inputs`."
     ),
     inputs.other_inputs("people", ["others", "more"]): (
-        "the inputs are not those that 'people' has had so far; they are those of 'others': is "
+        "the inputs are not those that 'people' has had so far; they are those of 'others'. Is "
         "this the right name? Nothing was spent. If they describe the same people in another way, "
         "say so: Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open "
         "... --other-inputs`."

@@ -29,7 +29,7 @@ def test_the_same_inputs_under_another_name_are_noticed_in_any_order_of_rows(led
 def test_the_first_inputs_that_are_spent_on_are_remembered(ledger):
     spend(ledger, "r1", inputs=X)
     spend(ledger, "r2", inputs=X[[1, 2, 0]])
-    with pytest.raises(LedgerError, match=r"that 'people' has had so far: is this the right name"):
+    with pytest.raises(LedgerError, match=r"that 'people' has had so far\. Is this the right name"):
         spend(ledger, "r3", inputs=X + 1)
     ledger.open("others", *CAP)
     with pytest.raises(LedgerError, match="'people' has exactly these inputs"):

@@ -38,7 +38,7 @@ MOST_LINES = 60
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
-    help="Keep account of what data sets have spent: open a budget, see what is left.",
+    help="Keep track of what data sets have spent: open a budget, see what is left.",
 )
 
 File = Annotated[str, typer.Argument(help="The ledger, a file", metavar="LEDGER")]
@@ -66,20 +66,22 @@ def _root(ctx: typer.Context) -> None:
 def open_command(
     ledger: File,
     dataset: Dataset,
-    epsilon: Annotated[float, number_option("All that may ever be spent")],
+    epsilon: Annotated[float, number_option("The most that may ever be spent")],
     delta: Annotated[float, number_option("The delta at which it counts")],
     inputs_from: Annotated[
-        Path | None, path_option("Table whose public columns are recognised again", "FILE")
+        Path | None, path_option("Table to recognise these people by", "FILE")
     ] = None,
     inputs: Annotated[
-        str | None, typer.Option(help="Those public columns", metavar="NAME[,NAME]")
+        str | None, typer.Option(help="Its public columns", metavar="NAME[,NAME]")
     ] = None,
     decimal: Decimal = None,
     new: Annotated[bool, flag("--new", "Make the ledger if there is none")] = False,
     same_inputs: Annotated[
-        bool, flag("--same-inputs", "Another data set has these inputs: other people")
+        bool, flag("--same-inputs", "Allow the inputs of another data set: they are other people")
     ] = False,
-    other_inputs: Annotated[bool, flag("--other-inputs", "More inputs of the same people")] = False,
+    other_inputs: Annotated[
+        bool, flag("--other-inputs", "Allow other inputs: they are the same people")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Name a data set and cap what it may ever spend.  The cap cannot be changed later."""

@@ -28,7 +28,6 @@ from cloakgp.cli.tables.points import read_points
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
 from cloakgp.release.release import Release
-from cloakgp.release.statement import names_of
 from cloakgp.release.verify import NOT_AUTHORSHIP
 
 PREDICT_EXAMPLES = (
@@ -47,7 +46,7 @@ def predict_command(
     as_json: AsJson = False,
     force: Force = False,
     not_private: Annotated[
-        bool, flag("--not-private", "Write a file although the release is not private")
+        bool, flag("--not-private", "Write a file even if the release is not private")
     ] = False,
 ) -> None:
     """Predict from a release, as often as you like: spends nothing.
@@ -64,9 +63,9 @@ def predict_command(
     if out is not None and not (loaded.private or not_private):
         raise CommandError(
             f"{printable(release)} is NOT private, and a file of its predictions might be taken "
-            "for one that is; give --not-private to write it all the same"
+            "for private; give --not-private to write it anyway"
         )
-    points = read_points(at, names_of(loaded)[0], sign)
+    points = read_points(at, loaded.facts.names, sign)
     frame = marked_predictions(loaded, points)
     if out is not None:
         write_file(out, to_csv(frame))

@@ -102,7 +102,7 @@ def select_command(
 def _check_consent(yes: bool) -> None:
     if not (yes or sys.stdin.isatty()):
         raise CommandError(
-            "a release spends privacy budget for good, so it asks first, and there is no terminal "
+            "a release spends privacy budget for good, so it asks first, but there is no terminal "
             "to ask on; look at `cloakgp plan`, then give --yes to agree in advance."
         )
 
@@ -121,7 +121,7 @@ def _agreed(plan: Plan | SearchPlan) -> bool:
     if isinstance(plan, SearchPlan):
         epsilon, rows, owners = plan.total_epsilon, len(plan.X), plan.groups
     else:
-        epsilon, rows, owners = plan.epsilon, len(plan.facts.model.X), plan.facts.groups
+        epsilon, rows, owners = plan.epsilon, len(plan.facts.X), plan.facts.groups
     people = rows if owners is None else len(set(owners.tolist()))
     print(
         f"This spends epsilon = {epsilon:g} and delta = {plan.delta:g} of the privacy of "

@@ -23,7 +23,7 @@ def check(settings: Declared) -> None:
     if settings.epsilon is not None and not math.isfinite(settings.epsilon):
         raise CommandError(
             "--epsilon must be finite: without noise nothing is private, and the command line "
-            "makes private releases only"
+            "makes only private releases"
         )
     if (settings.ledger is None) != (settings.dataset is None):
         raise CommandError(
@@ -43,8 +43,8 @@ def _check_task(settings: Declared) -> None:
     """Refuse what the task lacks, and what would have no effect on it."""
     if settings.task == "classification" and len(settings.classes) < 2:
         raise CommandError(
-            "--classes is missing: name every label that is possible, such as --classes no,yes. "
-            "Labels taken from the data leak"
+            "--classes is missing: name every possible label, such as --classes no,yes. Labels "
+            "taken from the data leak"
         )
     if len(set(settings.labels)) < len(settings.classes):
         raise CommandError("--classes names a label twice")

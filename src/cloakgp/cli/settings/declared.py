@@ -25,7 +25,8 @@ from cloakgp.estimators.regression import PrivateGPRegressor
 from cloakgp.estimators.search.search import PrivateGridSearch
 from cloakgp.gp.kernels.grammar import Kernel
 from cloakgp.gp.sparse import Approximation
-from cloakgp.plan.facts import DesignName, Task
+from cloakgp.plan.facts import DesignName
+from cloakgp.plan.outcomes import Task
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
 from cloakgp.privacy.mechanism.calibration import Calibration
@@ -138,7 +139,7 @@ class Declared:
         repeated=True,
     )
     classes: tuple[str, ...] = setting(
-        readers.LABELS, "Every label that is possible", default=(), panel=GUARANTEE
+        readers.LABELS, "Every possible label", default=(), panel=GUARANTEE
     )
     cap: float | None = setting(
         readers.LIMIT, "Counts above the cap are clipped to it", panel=GUARANTEE

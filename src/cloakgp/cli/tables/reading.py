@@ -201,8 +201,8 @@ def _format_problem(column: NumberColumn, decimal: str, example: str = "") -> st
     """Say in which way a column is written that is not read, if that is what is wrong with it."""
     if column.format == "dates":
         return (
-            "is a column of dates; dates are not numbers: give days since a public date, such as "
-            "the first day of the study"
+            "holds dates, which are not numbers; give days since a public date, such as the first "
+            "day of the study"
         )
     formats = _FORMATS if decimal == "." else _FORMATS_WITH_COMMAS
     if column.format not in formats:

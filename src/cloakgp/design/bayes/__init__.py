@@ -1,9 +1,9 @@
 """``bayes``: the sketch that leaves the least posterior uncertainty at the workload.
 
-A priori u has covariance A = diag(a) + L Lᵀ; s = T u + σ z is published.  Minimise the trace of
-C cov(u | s) Cᵀ.  It is convex in Π = TᵀT ⪰ 0 with Π_ii ≤ 1, and the best Π has at most the rank of
-C.  ``few`` looks for T itself; ``many`` for a state from which everybody finds their own column
-(``answer``); ``certificate`` says of any sketch, from the dual, how good it is.
+A priori u has covariance A = diag(a) + L Lᵀ; s = T u + σ z is published.  Minimise the trace of C
+cov(u | s) Cᵀ.  It is convex in Π = TᵀT ⪰ 0 with Π_ii ≤ 1, and the best Π has at most the rank of C.
+``few`` looks for T itself, ``many`` for a state from which everybody finds their own column
+(``answer``); ``certificate`` says how good any sketch is, from the dual.
 """
 
 from __future__ import annotations

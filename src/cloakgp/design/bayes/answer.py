@@ -1,12 +1,12 @@
-"""What each person answers: the column of T that a small state gives to whoever comes along.
+"""What each person answers: the column of T that a small state gives to anybody who comes along.
 
 The state is P = QᵀQ, how loudly each direction of the workload is heard, and Y, what the sketch
 leaves of the people's common part.  With P = U diag(e) Uᵀ person i answers
 
     t = argmin { a ‖√e t‖² − 2 (√e t)ᵀ h : ‖t‖ ≤ 1 } = √e h/(a e + μ),   h = Uᵀ(a v + Y l),
 
-where μ ≥ 0 is the root of ‖t‖ = 1, or 0 inside the ball.  Nobody needs to know of anybody else, so
-a sketch of any number of people is this state and a pass over them.
+where μ ≥ 0 is the root of ‖t‖ = 1, or 0 inside the ball.  Nobody needs to know about anybody else,
+so a sketch of any number of people is this state and one pass over them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cloakgp.design.bayes.people import Block, Totals, add_up, slices
+from cloakgp.design.bayes.people import Block, Totals, add_up, cut
 from cloakgp.design.bayes.prior import Prior
 from cloakgp.design.result import Array
 
@@ -61,10 +61,8 @@ class Crowd:
     @cached_property
     def totals(self) -> Totals:
         """Sums over everybody."""
-        return add_up(self, len(self.rotation), self.prior.factor.shape[1])
+        return add_up(self.blocks(), len(self.rotation), self.prior.factor.shape[1])
 
     def blocks(self) -> Iterator[Block]:
         """Go through everybody."""
-        C, a, L = self.prior.C, self.prior.diagonal, self.prior.factor
-        for place in slices(self.count):
-            yield Block(self.rotation @ C[:, place], a[place], L[place], place)
+        return cut(self.prior.C, self.prior.diagonal, self.prior.factor, self.rotation)

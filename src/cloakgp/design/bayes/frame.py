@@ -1,9 +1,9 @@
 """The part of the problem in which a saddle point is looked for.
 
 A Newton step costs the cube of the unknowns, and most directions of the workload are not worth
-telling anything of: P is zero there, and Y is what it is without a sketch.  So P and Y are sought
-in a subspace, which grows where the certificate says that something is missing: where Ω > 1, and
-where Ω turns what is told out of the subspace.
+telling anything about: P is zero there, and Y is what it is without a sketch.  So P and Y are
+sought in a subspace, which grows where the certificate says that something is missing: where Ω > 1,
+and where Ω turns what is told out of the subspace.
 """
 
 from __future__ import annotations

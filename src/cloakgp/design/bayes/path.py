@@ -1,4 +1,4 @@
-"""Following the smoothed saddle point down to a level where smoothing no longer counts.
+"""Follow the smoothed saddle point down to a level where smoothing no longer matters.
 
 Inside, Newton's method with a line search in Y, where G is concave; outside, Newton's method on P,
 of which the maximum over Y is convex, with a step that stays positive definite.

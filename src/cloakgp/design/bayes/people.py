@@ -2,12 +2,13 @@
 
 All that ``bayes`` needs of person i is v_i (p,), what the workload asks of them, a_i, the variance
 that is their own, and l_i (q,), their share in what people have in common.  Arrays are cut into
-blocks here; whoever makes v, a and l from inputs, or reads them from files, only needs ``blocks``.
+blocks here; code that makes v, a and l from inputs, or reads them from files, needs only
+``blocks``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -88,11 +89,18 @@ def longest_sum(count: int) -> int:
     return min(count, BLOCK) + count // BLOCK + 1
 
 
-def add_up(people: People, p: int, q: int) -> Totals:
+def cut(V: Array, a: Array, L: Array, rotation: Array | None = None) -> Iterator[Block]:
+    """Go through everybody, block by block; with a rotation, V of a block is rotated there."""
+    for place in slices(len(a)):
+        columns = V[:, place] if rotation is None else rotation @ V[:, place]
+        yield Block(columns, a[place], L[place], place)
+
+
+def add_up(blocks: Iterable[Block], p: int, q: int) -> Totals:
     """Return the sums over everybody."""
     VL, own, shared = np.zeros((p, q)), np.zeros((p, p)), np.zeros((q, q))
     sizes = variance = 0.0
-    for block in people.blocks():
+    for block in blocks:
         VL += block.V @ block.L
         own += (block.V * block.a) @ block.V.T
         shared += block.L.T @ block.L

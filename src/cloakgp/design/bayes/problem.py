@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from cloakgp.design.bayes.people import Block, Totals, add_up, slices
+from cloakgp.design.bayes.people import Block, Totals, add_up, cut
 from cloakgp.design.bayes.prior import Prior
 from cloakgp.design.result import Array
 
@@ -43,12 +43,11 @@ class Problem:
     @cached_property
     def totals(self) -> Totals:
         """Sums over everybody."""
-        return add_up(self, len(self.V), self.L.shape[1])
+        return add_up(self.blocks(), len(self.V), self.L.shape[1])
 
     def blocks(self) -> Iterator[Block]:
         """Go through everybody."""
-        for place in slices(self.count):
-            yield Block(self.V[:, place], self.a[place], self.L[place], place)
+        return cut(self.V, self.a, self.L)
 
     def decode(self, T: Array) -> tuple[Array, Array, float]:
         """Return Q, R and f: E[V u | s] = … + Qᵀ s, R = V cov(u | s), f = tr V cov(u | s) Vᵀ."""

@@ -1,8 +1,8 @@
 """Which method: descent on T where people are few, a saddle point in (P, Y) where they are many.
 
-Descent is the quickest where it works, and gets lost where some directions are told a thousand
-times louder than others.  The saddle point needs more for a start and then never hesitates, but a
-Newton step costs the cube of its unknowns.
+Descent is quickest where it works, but gets lost where some directions are told a thousand times
+louder than others.  The saddle point costs more to start and then never hesitates, but a Newton
+step costs the cube of its unknowns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The convex program behind ``volume``, ``total`` and ``worst``, solved in its dual.
 
-``program`` says what a program is, ``ellipsoid`` and ``nuclear`` are the three there are,
-``interior`` solves one for given people, ``generation`` chooses them, so that N may be large.
+``program`` says what a program is, ``ellipsoid`` and ``nuclear`` hold the three there are,
+``interior`` solves one for given people, and ``generation`` chooses the people, so that N may be
+large.
 """
 
 from cloakgp.design.dual.ellipsoid import Ellipsoid

@@ -36,8 +36,8 @@ class Delegates:
     def best_score_(self) -> float:
         """There is none: a score of private outputs that carries no noise would leak."""
         raise AttributeError(
-            "a private search tells no scores, since they would leak; score(X, y) of the release "
-            "on other people does not cost anything"
+            "a private search shows no scores, because they would leak; scoring other people with "
+            "score(X, y) costs nothing"
         )
 
     @property

@@ -75,7 +75,7 @@ def plan_folds(estimator: Any, table: Table) -> list[Fold]:
     for train, test in table.splits:
         groups = None if table.owners is None else table.owners[train]
         plan = estimator.plan(table.rows[train], at=table.points, groups=groups)
-        folds.append(Fold(test, train, *estimator.linear_predictor(plan, table.rows[test])))
+        folds.append(Fold(test, train, *plan.linear_predictor(table.rows[test])))
     return folds
 
 

@@ -1,4 +1,4 @@
-"""`Blend`: one kernel here and another there, and `Logistic`, the weight that tells where.
+"""`Blend`: one kernel here and another there, and `Logistic`, the weight that says where.
 
 The paper's section 5.3 uses it where a single lengthscale would not do.
 """

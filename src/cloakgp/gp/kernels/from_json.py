@@ -27,7 +27,7 @@ Spec = dict[str, Any]
 
 
 def kernel_from_json(spec: Any, arrays: Mapping[str, NDArray[Any]]) -> Kernel:
-    """Build the kernel that `kernel_to_json` described; arrays may hold other arrays besides."""
+    """Build the kernel that `kernel_to_json` described; arrays may hold others, too."""
     return _Reader(arrays).part(spec, "kernel", "kernel", 1)
 
 

@@ -147,7 +147,7 @@ def _gibbs_factor(a: Array, b: Array, distance: Array, columns: int) -> Array:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equality of parameters that may be numbers, arrays, text or functions."""
+    """Equality of parameters that may be numbers, arrays, strings or functions."""
     if callable(a) or callable(b):
         return callable(a) and callable(b) and bool(a == b)
     return np.array_equal(np.asarray(a), np.asarray(b))

@@ -95,7 +95,7 @@ class _Parser:
                 continue
             found = _TOKEN.match(text, place)
             if found is None or len(self.tokens) >= _MOST_TOKENS:
-                raise self.error("this cannot stand here" if found is None else "too long", place)
+                raise self.error("this is not allowed here" if found is None else "too long", place)
             self.tokens.append((str(found.lastgroup), found.group(), place))
             place = found.end()
         self.tokens.append(("end", "", len(text)))
@@ -111,7 +111,7 @@ class _Parser:
         kernel = self.sum()
         self.expect("end", "", "'+', '*' or the end")
         if isinstance(kernel, float):
-            raise self.error("a number alone is no kernel; write Constant(...)", 0)
+            raise self.error("a number alone is not a kernel; write Constant(...)", 0)
         return kernel
 
     def peek(self, mark: str) -> bool:

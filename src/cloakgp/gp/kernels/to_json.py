@@ -109,7 +109,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 def _plain_number(value: Any, where: str) -> int | float | str:
-    """A number as JSON holds it: exact, and infinity as text."""
+    """A number as JSON holds it: exact, and infinity as a string."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         if abs(int(value)) <= MAX_INTEGER:
             return int(value)

@@ -1,10 +1,10 @@
 """Accounts: what a data set has spent, what fits under its cap, and what is left.
 
-The rule is the filter of ``filter.md``.  The first entry of a data set is counted exactly;
-every later spend costs μ² of the Gaussian that reveals at least as much, and an entry fits as long
-as the sum of those stays within the allowance of the first entry.  The sum is kept exactly, so
-that it depends on no order; the allowance follows from the first entry and the cap alone, so it is
-worked out once, before anybody else is kept waiting.
+The rule is the filter of ``filter.md``.  The first entry of a data set is counted exactly; every
+later spend costs μ² of the Gaussian that reveals at least as much, and an entry fits as long as the
+sum of those stays within the allowance of the first entry.  The sum is exact, so it does not depend
+on the order; the allowance follows from the first entry and the cap alone, so it is worked out
+once, before anybody else is kept waiting.
 """
 
 from __future__ import annotations

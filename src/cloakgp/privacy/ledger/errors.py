@@ -44,7 +44,7 @@ class BudgetExceeded(LedgerError):
 def tampered(name: str, what: str) -> LedgerTampered:
     """Return the error for a history that was changed."""
     return LedgerTampered(
-        f"the ledger {name} is not as it was written ({what}), so it cannot be believed. Nothing "
+        f"the ledger {name} is not as it was written ({what}), so it cannot be trusted. Nothing "
         "is spent on it. Find out who changed it, and go back to a copy whose last hash you know."
     )
 
@@ -53,31 +53,32 @@ def damaged(name: str) -> LedgerError:
     """Return the error for a file that cannot be read as a ledger."""
     return LedgerError(
         f"the ledger {name} is damaged, or is no ledger at all. Nothing is spent on it. Check the "
-        "name; if it is right, restore the latest copy and count what was released since as spent."
+        "name; if it is right, restore the latest copy and count everything released since as "
+        "spent."
     )
 
 
 def empty(name: str) -> LedgerError:
     """Return the error for a file that holds nothing."""
     return LedgerError(
-        f"{name} is empty, and an empty file is not a ledger: what was in it may have been lost, "
-        "and with it all that was spent. Nothing is spent on it. Restore the latest copy; only if "
-        "there never was a ledger, remove the file and ask for a new one."
+        f"{name} is empty, and an empty file is not a ledger: its contents may have been lost, and "
+        "with them the record of what was spent. Nothing is spent on it. Restore the latest copy. "
+        "Only if there never was a ledger, remove the file and ask for a new one."
     )
 
 
 def bereft(name: str, side: str) -> LedgerError:
-    """Return the error for a new ledger where a file beside it is left of an old one."""
+    """Return the error for a new ledger where a file of an old one is left."""
     return LedgerError(
         f"there is no ledger at {name}, but {side} is left of one: it may have been lost, and with "
-        "it all that was spent. Restore the latest copy; only if nothing was ever spent, remove "
-        "that file, too, and ask for a new ledger."
+        "it the record of what was spent. Restore the latest copy. Only if nothing was ever spent, "
+        "remove that file, too, and ask for a new ledger."
     )
 
 
 def missing(name: str) -> LedgerError:
     """Return the error for a ledger that does not exist."""
     return LedgerError(
-        f"there is no ledger at {name}. Check the name; a new one has to be asked for: "
+        f"there is no ledger at {name}. Check the name, or ask for a new one: "
         "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
     )

@@ -1,6 +1,6 @@
 """The history: entries of public facts, in order, each with a hash that covers all before it.
 
-An entry is canonical JSON, so whoever has an export can work out every hash again.
+An entry is canonical JSON, so anybody who has an export can work out every hash again.
 """
 
 from __future__ import annotations

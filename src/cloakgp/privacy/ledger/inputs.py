@@ -40,7 +40,7 @@ def other_inputs(dataset: str, owners: Sequence[str]) -> LedgerError:
     """Return the error for inputs that this data set has not had; ``owners`` are those that do."""
     whose = f"; they are those of {owners[0]!r}" if owners else ""
     return LedgerError(
-        f"the inputs are not those that {dataset!r} has had so far{whose}: is this the right name? "
+        f"the inputs are not those that {dataset!r} has had so far{whose}. Is this the right name? "
         "Nothing was spent. If they describe the same people in another way, say so: "
         "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open ... "
         "--other-inputs`."

@@ -44,7 +44,7 @@ class Ledger:
 
     ``path`` is a file, or an address such as ``sqlite:///budget.ledger``; links are followed.  The
     object holds nothing but the path: it can be copied, pickled, shared by threads and taken
-    through a fork.  The file must lie on a local disk.  A new one is readable by its owner only;
+    through a fork.  The file must lie on a local disk.  A new file is readable only by its owner;
     the permissions of an existing one are left as they are.
 
     Example
@@ -91,7 +91,9 @@ class Ledger:
         allow_other_inputs: bool = False,
         who: str | None = None,
     ) -> Self:
-        """Name a data set and cap what it may ever spend.  Again with the same cap is harmless.
+        """Name a data set and cap what it may ever spend.
+
+        Opening it again with the same cap is harmless.
 
         Parameters
         ----------
@@ -105,8 +107,8 @@ class Ledger:
             other rows under the same name unless ``allow_other_inputs`` says that they are the
             same.  Subsets and supersets of the rows are not recognised.
         create
-            Make the file if there is none.  With a ledger that exists this changes nothing, so a
-            script may always say it; but then a ledger that was lost or moved is not noticed.
+            Make the file if there is none.  If the ledger exists this changes nothing, so a script
+            may always pass it; but then a ledger that was lost or moved goes unnoticed.
         who
             Who opens it, by default CLOAKGP_WHO or user and machine.
         """
@@ -133,7 +135,7 @@ class Ledger:
     ) -> Receipt:
         """Record a spend, or refuse it.  Draw noise only after this has returned.
 
-        What the release will do has to be fixed by now, but for the outputs, the noise, and how a
+        What the release will do must be fixed by now, except for the outputs, the noise, and how a
         later one of its ``spends`` follows from an earlier one; they are listed in that order.
         Kind and size of all of them may depend on whatever was seen before.  ``parameters`` are
         public facts that JSON can hold, ``stated`` the (ε, δ) that the release will claim.
@@ -189,8 +191,8 @@ class Ledger:
     def remaining(self, dataset: str | None = None) -> float | dict[str, float]:
         """Return the ε that one further Gaussian release at the cap's δ may have, 0 if none.
 
-        This is more than the cap less what was spent: releases compose better than by adding ε.
-        The next size may be chosen by it, and by all that was seen.
+        This is more than the cap less what was spent, because releases together cost less than the
+        sum of their ε.  The next size may be chosen by it, and by all that was seen.
         """
         left = {name: accounts.remaining(each) for name, each in self._accounts(dataset).items()}
         return left if dataset is None else next(iter(left.values()))

@@ -174,7 +174,8 @@ class SQLiteStore:
         """Return a connection that holds the write lock, in rollback mode.
 
         In WAL mode, that of 0.1.0, what was committed last may be in a second file alone, and be
-        lost with it.  Only who is alone can change the mode, so nobody waits with a connection.
+        lost with it.  Only a process that is alone can change the mode, so nobody waits with a
+        connection.
         """
         deadline = time.monotonic() + BUSY_SECONDS
         while time.monotonic() <= deadline:
@@ -248,7 +249,7 @@ def _beside(path: Path) -> list[Path]:
 
 # Proof: ledger.md
 def _reader(path: Path) -> sqlite3.Connection:
-    """Return a connection for reading, also where the folder cannot be written."""
+    """Return a connection for reading, even where the folder cannot be written."""
     try:
         return connect(path, "mode=rw")  # or less, if the file may only be read
     except sqlite3.OperationalError as error:
@@ -320,7 +321,7 @@ _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 _BUSY = f"others kept it busy for {BUSY_SECONDS:g} seconds; try again"
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; make room",
-    sqlite3.SQLITE_IOERR: "the disk cannot be read or written, or is full; look after it",
+    sqlite3.SQLITE_IOERR: "the disk cannot be read or written, or is full; check it",
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only; allow writing",
     sqlite3.SQLITE_PERM: "access is not allowed; ask its owner",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened; may you read and write it and its folder?",

@@ -1,8 +1,8 @@
 """What the fields of a release say of each other and of its arrays: dtypes, shapes, ranges.
 
 ``check_contents`` runs right after a file was read, before anything is computed with what it says.
-Whoever gets past it may rely on kinds, ranges and sizes.  Single fields are the matter of
-``schema``, kernels that of ``gp.kernels``, and whether the guarantee holds that of ``verify``.
+After it, kinds, ranges and sizes can be relied on.  ``schema`` checks single fields, ``gp.kernels``
+kernels, and ``verify`` whether the guarantee holds.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.kinds import LARGEST, check_array, check_number, check_range
+from cloakgp.inputs.kinds import LARGEST, check_array, check_number, check_range
+from cloakgp.plan.outcomes import OUTCOMES, Outcome, Said
 from cloakgp.release.file.schema import MOST_ENTRIES, Guarantee, Manifest
 
 Arrays = Mapping[str, NDArray[Any]]
 
-OWN_ARRAYS = {"X", "points", "weights", "sketch", "noisy", "inducing", "groups", "exposure"}
+OWN_ARRAYS = {"X", "points", "weights", "sketch", "noisy", "inducing", "groups"}
+OWN_ARRAYS |= {name for kind in OUTCOMES.values() for name in kind.array_names}
 LATER_PART = re.compile(r"(sketch|noisy)_[0-9]+")
 
-LARGEST_CAP = LARGEST_EXPOSURE = 1e9
 #: The core multiplies and adds below this.
 LARGEST_VALUE = 1 << 62
 
@@ -36,14 +36,27 @@ _VERSION = re.compile(r"[0-9]{1,6}(\.[0-9A-Za-z+]{1,30}){0,6}")
 def check_contents(manifest: Manifest, arrays: Arrays) -> None:
     """Raise ``ReleaseFileError`` at the first thing that no release can hold."""
     _check_names_of_arrays(manifest, arrays)
-    _check_guarantee(manifest.guarantee, manifest.task)
+    _check_guarantee(manifest.guarantee)
     _check_outputs(manifest)
+    OUTCOMES[manifest.task].check_said(said_of(manifest))
     _check_words(manifest)
     sizes = _Sizes.of(arrays, len(manifest.bounds.lo))
     _check_inputs(arrays, sizes)
+    OUTCOMES[manifest.task].check_arrays(arrays, sizes.people)
     _check_parts(manifest, arrays, sizes)
-    _check_names(manifest, sizes)
+    _check_names(manifest, OUTCOMES[manifest.task].read(said_of(manifest), arrays), sizes)
     _check_memory(arrays, sizes)
+
+
+def said_of(manifest: Manifest) -> Said:
+    """Return what a manifest says about its outputs."""
+    return Said(
+        lo=manifest.bounds.lo,
+        hi=manifest.bounds.hi,
+        classes=manifest.classes,
+        noise_variance=manifest.prior.noise_variance,
+        parts=manifest.guarantee.parts,
+    )
 
 
 def array_of_part(name: str, number: int) -> str:
@@ -70,8 +83,7 @@ def _check_names_of_arrays(manifest: Manifest, arrays: Arrays) -> None:
         wanted |= {array_of_part(name, number) for name in ("sketch", "noisy")}
     if manifest.prior.approximation != "exact":
         wanted.add("inducing")
-    if manifest.task == "counts":
-        wanted.add("exposure")
+    wanted |= set(OUTCOMES[manifest.task].array_names)
     if missing := sorted(wanted - set(arrays)):
         raise ReleaseFileError(f"the release file lacks something: the array {missing[0]!r}")
     named = set(_named_arrays(manifest.prior.kernel)) & set(kernel_arrays(arrays))
@@ -91,9 +103,7 @@ def _named_arrays(spec: Any) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------- manifest
 
 
-def _check_guarantee(guarantee: Guarantee, task: str) -> None:
-    if task == "regression" and guarantee.parts != 1:
-        raise ReleaseFileError(f"guarantee.parts={guarantee.parts}, but a regression has one part")
+def _check_guarantee(guarantee: Guarantee) -> None:
     if guarantee.epsilon != "inf":
         check_number("sigma", guarantee.sigma, 1.0 / LARGEST)
         return
@@ -104,12 +114,7 @@ def _check_guarantee(guarantee: Guarantee, task: str) -> None:
 
 def _check_outputs(manifest: Manifest) -> None:
     """Check everything that is said of each output column."""
-    task, prior, classes = manifest.task, manifest.prior, manifest.classes
-    lo, hi = manifest.bounds.lo, manifest.bounds.hi
-    if task != "regression" and prior.noise_variance is not None:
-        raise ReleaseFileError("noise_variance has no meaning for classes and counts")
-    if task == "regression" and prior.noise_variance is None:
-        raise ReleaseFileError("the release file lacks something: prior.noise_variance")
+    lo, hi, prior = manifest.bounds.lo, manifest.bounds.hi, manifest.prior
     if not len(lo) == len(hi) == len(prior.mean) == len(prior.unit):
         raise ReleaseFileError(
             "bounds, prior mean and units do not have one number for each output"
@@ -120,33 +125,6 @@ def _check_outputs(manifest: Manifest) -> None:
         for name, number in (("bounds", low), ("bounds", high), ("prior mean", middle)):
             check_number(f"{name} over unit", number / one)
         check_number("the distance of two bounds over unit", (high - low) / one, 1.0 / LARGEST)
-    if task == "classification":
-        labels = _check_classes(classes)
-        if len(lo) != (1 if labels == 2 else labels) or set(lo) != {0.0} or set(hi) != {1.0}:
-            raise ReleaseFileError(
-                f"{len(lo)} column(s) of indicators, bounds for {labels} classes"
-            )
-    elif classes is not None:
-        raise ReleaseFileError(f"classes do not belong to a release of {task}")
-    if task == "counts":
-        if lo != [0.0]:
-            raise ReleaseFileError("the bounds of counts are not 0 and one cap")
-        check_number("cap", hi[0], 1.0, LARGEST_CAP)
-        if hi[0] != int(hi[0]):
-            raise ReleaseFileError(f"cap={hi[0]!r} is not a whole number")
-
-
-def _check_classes(labels: list[Any] | None) -> int:
-    """Refuse labels that are not of one kind, or that an array of them could not tell apart."""
-    kinds = {type(label) for label in labels or ()}
-    if labels is None or not (kinds <= {int, float} or kinds in ({str}, {bool})):
-        raise ReleaseFileError("classes must be a list of labels of one kind")
-    for label in labels:
-        if not isinstance(label, str):
-            check_number("a class", label + 0, -(2.0**53), 2.0**53)
-    if len(labels) < 2 or len(np.unique(np.array(labels))) < len(labels):
-        raise ReleaseFileError("classes must be two or more different labels")
-    return len(labels)
 
 
 def _check_words(manifest: Manifest) -> None:
@@ -200,9 +178,6 @@ def _check_inputs(arrays: Arrays, sizes: _Sizes) -> None:
             raise ReleaseFileError("there are no inducing inputs")
     if "groups" in arrays:
         check_array("groups", arrays["groups"], "int64", (N,), "an owner for each row")
-    if "exposure" in arrays:
-        check_array("exposure", arrays["exposure"], "float64", (N,), "one for each row")
-        check_range("exposure", arrays["exposure"], 1.0 / LARGEST_EXPOSURE, LARGEST_EXPOSURE)
 
 
 def _check_parts(manifest: Manifest, arrays: Arrays, sizes: _Sizes) -> None:
@@ -221,8 +196,8 @@ def _check_parts(manifest: Manifest, arrays: Arrays, sizes: _Sizes) -> None:
         check_range(name, arrays[name], -LARGEST_VALUE, LARGEST_VALUE)
 
 
-def _check_names(manifest: Manifest, sizes: _Sizes) -> None:
-    targets = sizes.outputs if manifest.task == "regression" else 1
+def _check_names(manifest: Manifest, outcome: Outcome, sizes: _Sizes) -> None:
+    targets = len(outcome.names(sizes.outputs))
     for key, names, wanted in (
         ("feature_names", manifest.feature_names, sizes.columns),
         ("target_names", manifest.target_names, targets),

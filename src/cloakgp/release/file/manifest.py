@@ -1,7 +1,7 @@
 """A release as the contents of a file: what is written, and reading it back without trust.
 
-Everything that a file says is checked by ``schema`` and ``contents`` before it is used; whether it
-keeps its promise is the matter of ``verify``.
+Everything that a file says is checked by ``schema`` and ``contents`` before it is used; ``verify``
+checks whether it keeps its promise.
 """
 
 from __future__ import annotations
@@ -18,15 +18,20 @@ from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.kernels.from_json import kernel_from_json
 from cloakgp.gp.kernels.to_json import kernel_to_json
-from cloakgp.gp.likelihoods import Bernoulli, Likelihood, Poisson
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.plan.facts import Facts
+from cloakgp.plan.outcomes import OUTCOMES
 from cloakgp.plan.parts import Chosen, Part
 from cloakgp.privacy import Budget, NoisySketch, Sketch
 from cloakgp.release.file.archive import OF_CONTAINER
-from cloakgp.release.file.contents import array_of_part, check_contents, kernel_arrays
+from cloakgp.release.file.contents import (
+    array_of_part,
+    check_contents,
+    kernel_arrays,
+    said_of,
+)
 from cloakgp.release.file.schema import (
     NEIGHBOURS,
     Bounds,
@@ -53,7 +58,7 @@ ADVICE = (
 
 def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
-    kernel, of_kernel = kernel_to_json(release.facts.model.kernel)
+    kernel, of_kernel = kernel_to_json(release.facts.kernel)
     return fields_of(_manifest(release, kernel)), _arrays(release) | of_kernel
 
 
@@ -124,8 +129,7 @@ def _arrays(release: Published) -> Arrays:
     for number, part in enumerate(release.parts):
         arrays |= {array_of_part("sketch", number): part.sketch.matrix}
         arrays |= {array_of_part("noisy", number): part.noisy.values}
-    if isinstance(facts.likelihood, Poisson):
-        arrays["exposure"] = facts.likelihood.exposure
+    arrays |= facts.outcome.arrays()
     if isinstance(model, SparseModel):
         arrays["inducing"] = model.inducing
     if facts.groups is not None:
@@ -150,7 +154,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     """Put a release together from contents whose kinds, ranges and sizes have been checked."""
     guarantee, prior, design = manifest.guarantee, manifest.prior, manifest.design
     epsilon = float(guarantee.epsilon)
-    likelihood = _likelihood(manifest, arrays)
+    outcome = OUTCOMES[manifest.task].read(said_of(manifest), arrays)
     facts = Facts(
         model=_model(prior, arrays),
         points=check_rows(arrays["points"], "points"),
@@ -166,10 +170,9 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         rank=design.rank,
         groups=arrays.get("groups"),
         feature_names=_tuple(manifest.feature_names),
-        likelihood=likelihood,
-        classes=_tuple(manifest.classes),
+        outcome=outcome,
     )
-    if likelihood is not None:
+    if outcome.likelihood is not None:
         facts = facts.at_prior_mean()
     parts = [
         Part(
@@ -205,14 +208,6 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
 
 def _chosen(selection: Selection) -> Chosen:
     return Chosen(**msgspec.structs.asdict(selection))
-
-
-def _likelihood(manifest: Manifest, arrays: Arrays) -> Likelihood | None:
-    if manifest.task == "regression":
-        return None
-    if manifest.task == "classification":
-        return Bernoulli()
-    return Poisson(arrays["exposure"], int(manifest.bounds.hi[0]))
 
 
 def _model(prior: Prior, arrays: Arrays) -> LinearModel:

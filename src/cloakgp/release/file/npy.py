@@ -60,7 +60,7 @@ def numbers_of(array: NDArray[Any]) -> memoryview:
 
 
 def check_name(name: Any) -> None:
-    """Refuse a name that is none for a file everywhere."""
+    """Refuse a name that is not a file name on every system."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise refuse(
             f"array name {short(name)} is not usable",

@@ -12,7 +12,9 @@ from msgspec import Meta
 from cloakgp.decode.decoder import Decode
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.sparse import Approximation
-from cloakgp.plan.facts import MOST_ITERATIONS, DesignName, Target, Task
+from cloakgp.inputs.kinds import LARGEST
+from cloakgp.plan.facts import MOST_ITERATIONS, DesignName, Target
+from cloakgp.plan.outcomes import Task
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
 from cloakgp.privacy.mechanism.calibration import (
@@ -22,7 +24,6 @@ from cloakgp.privacy.mechanism.calibration import (
     SMALLEST_EPSILON,
     Calibration,
 )
-from cloakgp.release.file.kinds import LARGEST
 from cloakgp.release.file.typed import Section, typed
 
 #: More noise than any budget asks for, by far.
@@ -69,7 +70,7 @@ class Bounds(Section, frozen=True):
 
 
 class Prior(Section, frozen=True):
-    """The model before anything is known; the kernel is the matter of ``gp.kernels``."""
+    """The model before anything is known; ``gp.kernels`` checks the kernel."""
 
     kernel: Any
     mean: Numbers

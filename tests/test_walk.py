@@ -1,0 +1,24 @@
+"""Whoever follows a job through the source walks forward: no two files or rooms call each other."""
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent.parent / "benchmarks" / "walk.py"
+
+
+@pytest.mark.slow
+def test_no_job_walks_in_a_circle(tmp_path):
+    spec = importlib.util.spec_from_file_location("walk", SCRIPT)
+    walk = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(walk)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, job in walk.jobs(tmp_path).items():
+            job()  # imports and caches
+            for place in (walk.file_of, walk.room_of):
+                found = walk.walk(job, place)
+                assert found, name
+                assert [(a, b) for a, b in found if (b, a) in found] == [], name
