@@ -142,16 +142,12 @@ class Decoder:
 
     def dp_variance(self, points: Array) -> Array:
         """Return what privacy adds to the variance of f(points), (P,)."""
-        C = self.model.workload(points)
         if self.kind == "direct":
-            G, missed = self._told_and_missed(C)
+            G, missed = self._told_and_missed(self.model.workload(points))
             unknown = np.einsum("pn,np->p", missed, self.model.times_covariance(missed.T))
-            added = self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown
-        else:
-            half = self._half(points)
-            left = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
-            added = left - self.model.variance_without_privacy(points, C)
-        return self.unit**2 * np.maximum(added, 0.0)
+            return self.unit**2 * (self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown)
+        floor = self.unit**2 * self.model.variance_without_privacy(points)
+        return np.maximum(self.variance(points) - floor, 0.0)
 
     def covariance(self, points: Array) -> Array:
         """Return cov f(points) given s, (P, P), the DP noise included."""
@@ -167,9 +163,14 @@ class Decoder:
     def uncertainty(self, points: Array) -> Uncertainty:
         """Split the standard deviation at ``points`` into its parts."""
         noise = float(np.mean(self.model.noise_variance))
+        floor = self.unit**2 * self.model.variance_without_privacy(points)
+        if self.kind == "direct":
+            added = self.dp_variance(points)
+        else:
+            added = np.maximum(self.variance(points) - floor, 0.0)
         return Uncertainty(
-            latent=self.unit * np.sqrt(self.model.variance_without_privacy(points)),
-            dp=np.sqrt(self.dp_variance(points)),
+            latent=np.sqrt(floor),
+            dp=np.sqrt(added),
             observation=np.full(len(points), self.unit * np.sqrt(noise)),
             hyperparameters=np.zeros(len(points)),
         )

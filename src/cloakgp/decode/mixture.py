@@ -43,7 +43,7 @@ class Mixture:
     ) -> Mixture:
         """Weigh decoders by what the published values say for them, and drop the hopeless."""
         weights = posterior_weights(decoders, prior, s)
-        kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
+        kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max()).tolist()
         share = weights[kept] / weights[kept].sum()
         names = range(len(decoders)) if settings is None else settings
         return cls(tuple(decoders[k] for k in kept), share, s, tuple(names[k] for k in kept))

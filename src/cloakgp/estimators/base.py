@@ -200,13 +200,11 @@ class PrivateGP(BaseEstimator):
             family = default_family(X, replace(scales, noise=belief), unit)
             std, noise_std = scales.design
             kernel = family.mean_kernel((std * unit) ** 2, (scales.level * unit) ** 2)
-            varying = (std * unit) ** 2
         else:
             family = free_family(self.kernel, tuple((s * unit, w) for s, w in belief))
             kernel, noise_std = family.mean_kernel(1.0, 0.0), scales.design[1]
-            varying = float(np.max(kernel.diag(X)))
         variance = (noise_std * unit) ** 2 if noise is None else noise
-        return self._model(X, kernel, variance, unit, varying), family
+        return self._model(X, kernel, variance, unit, for_design=True), family
 
     def _learns(self, people: int) -> bool:
         """Tell whether hyperparameters are learnt from what is published."""
@@ -238,12 +236,12 @@ class PrivateGP(BaseEstimator):
             )
 
     def _model(
-        self, X: Array, kernel: Any, noise: float, scale: float, varying: float | None = None
+        self, X: Array, kernel: Any, noise: float, scale: float, for_design: bool = False
     ) -> LinearModel:
         """Build the model of one kernel.
 
-        ``scale`` is how far outputs, or latent values, can be expected to lie from each other.  A
-        model that only a sketch is designed for is told how much f varies, ``varying``.
+        ``scale`` is how far outputs, or latent values, can be expected to lie from each other;
+        ``for_design`` says that only a sketch is designed for it.
         """
         with np.errstate(all="ignore"):
             largest = float(np.max(kernel.diag(X)))
@@ -259,8 +257,8 @@ class PrivateGP(BaseEstimator):
                 f"{MOST_EXACT}); give a number of inducing inputs, for instance inducing=50"
             )
         if self.inducing is None:
-            exact = varying is None or math.isinf(as_float("epsilon", self.epsilon))
-            return ExactModel(kernel, X, noise) if exact else Surrogate(kernel, X, noise, varying)
+            exact = not for_design or math.isinf(as_float("epsilon", self.epsilon))
+            return ExactModel(kernel, X, noise) if exact else Surrogate(kernel, X, noise)
         inducing = place_inducing(X, self.inducing)
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 

@@ -19,6 +19,9 @@ from cloakgp.gp.matrices import Array, Kernel
 from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
 
+#: Kernels that a forecast looks at.
+OUTLOOK = 5
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -59,6 +62,25 @@ class Family:
         return [
             ScaledModel([(shapes[n], v) for n, v in s.variances], s.level, s.noise_variance)
             for s in self.settings
+        ]
+
+    @cached_property
+    def outlook(self) -> list[tuple[int, list[tuple[float, Setting]]]]:
+        """Some kernels, from the first to the last, and the settings of each, with their shares.
+
+        The default family lists its kernels from the smoothest to the roughest.  Shares sum to 1.
+        """
+        alone: dict[int, list[Setting]] = {}
+        for setting in self.settings:
+            if len(setting.variances) == 1:
+                alone.setdefault(setting.variances[0][0], []).append(setting)
+        order = sorted(alone)
+        places = np.unique(np.linspace(0, len(order) - 1, min(len(order), OUTLOOK)).round())
+        chosen = {order[int(place)]: alone[order[int(place)]] for place in places}
+        total = sum(setting.weight for settings in chosen.values() for setting in settings)
+        return [
+            (number, [(setting.weight / total, setting) for setting in settings])
+            for number, settings in chosen.items()
         ]
 
     def shares(self) -> Array:

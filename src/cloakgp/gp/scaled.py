@@ -42,8 +42,7 @@ class ScaledModel(SparseModel):
 
     @cached_property
     def _lost(self) -> Array:  # type: ignore[override]
-        lost: Array = sum(v * shape.features.lost for shape, v in self.parts)
-        return lost
+        return np.sum([v * shape.features.lost for shape, v in self.parts], axis=0)
 
     @property
     def _root_jitter(self) -> float:  # type: ignore[override]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -59,7 +59,7 @@ class SparseModel(LinearModel):
             self._lost = np.maximum(lost, 0.0)
         self.noise_variance = noise_variance
 
-    def with_noise(self, noise_variance: Array) -> SparseModel:
+    def with_noise(self, noise_variance: Array) -> Self:
         other = copy(self)
         for derived in ("diagonal", "_scaled", "_B"):
             other.__dict__.pop(derived, None)

@@ -7,6 +7,7 @@ leave out is put on the diagonal, as FITC does.  Certificates are of the design 
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from cloakgp.gp.matrices import Array, Kernel, evaluate
@@ -19,11 +20,10 @@ LEFT_OUT, MOST_PIVOTS = 1e-2, 200
 class Surrogate(SparseModel):
     """A sparse model that stands for an exact one where a sketch is designed."""
 
-    stands_for_exact = True
-
-    def __init__(self, kernel: Kernel, X: Array, noise_variance: float, varying: float) -> None:
-        """Pick the pivots; ``varying`` is the variance of f without its level."""
+    def __init__(self, kernel: Kernel, X: Array, noise_variance: float | Array) -> None:
         K = evaluate(kernel, X)
+        # How much f varies from person to person: a level that all share needs no pivots.
+        varying = max(float(np.mean(np.diag(K)) - np.mean(K)), 1e-12 * float(np.max(K)))
         _, pivots, rank, _ = dpstrf(K, tol=LEFT_OUT * varying, lower=1)
         inducing = X[pivots[: min(max(rank, 1), MOST_PIVOTS)] - 1]
         super().__init__(kernel, X, noise_variance, inducing, "fitc")

@@ -26,7 +26,7 @@ from cloakgp.gp.likelihoods import Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
-from cloakgp.gp.sparse import SparseModel
+from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
 from cloakgp.plan.outcomes import Numbers, Outcome, Task
 from cloakgp.privacy import Budget, Sketch, quantise
@@ -38,12 +38,35 @@ Target = Literal["points", "latents"]
 
 #: Singular values of T below this share of the largest drown in the rounding of its grid.
 SMALLEST_ROW = 2.0**-14
+#: Where latent values may be before anything is known, in standard deviations, and the chances.
+LIKELY = ((-math.sqrt(3.0), 1.0 / 6.0), (0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0))
 #: Steps of the Laplace approximation, at most.
 MOST_ITERATIONS = 100
 #: A design for the latent values of everybody needs a matrix of this many people, squared.
 MOST_LATENTS = 5000
 #: Without noise, the sketch that loses nothing is y itself, up to this many people.
 MOST_IDENTITY = 4000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a forecast: how it is decoded, and what would remain without privacy."""
+
+    share: float
+    name: str
+    decoder: Decoder
+    floor: LinearModel
+
+    def stepped(self, newton: Newton, chance: float, start: Array) -> Case:
+        """Return the case after a Newton step from latent values ``start``."""
+        decoder = newton.step(start)
+        return Case(self.share * chance, self.name, decoder, decoder.model)
+
+    def variances(self, points: Array) -> tuple[Array, Array]:
+        """Return the variance of f at the points, and what of it would remain without privacy."""
+        total = self.decoder.variance(points)
+        floor = self.decoder.unit**2 * self.floor.variance_without_privacy(points)
+        return total, np.minimum(floor, total)
 
 
 @dataclass(frozen=True)
@@ -140,11 +163,6 @@ class Facts:
         return self.model.kernel
 
     @property
-    def inducing(self) -> Array | None:
-        """The inducing inputs of a sparse model."""
-        return getattr(self.model, "inducing", None)
-
-    @property
     def jitter(self) -> float:
         """What had to be added to a diagonal that was nearly singular."""
         return self.model.jitter
@@ -225,13 +243,12 @@ class Facts:
         )
 
     @cached_property
-    def models(self) -> Sequence[LinearModel]:
-        """The models that decoding averages over: one if the prior is fixed.
+    def models(self) -> Sequence[ScaledModel]:
+        """The models of the family's settings.
 
         With a likelihood their noise is the scatter of single people's latent values.
         """
-        if self.family is None:
-            return (self.model,)
+        assert self.family is not None
         return self.family.models(self._shape)
 
     @cached_property
@@ -244,20 +261,85 @@ class Facts:
         base = self.decoder(T, column)
         if self.family is None:
             return [base]
-        models: list[Any] = list(self.models)
-        if self.likelihood is not None:
-            step = {scatter: self._noise_of_step(scatter) for scatter in _scatters(models)}
-            models = [m.with_noise(step[m.noise_variance]) for m in models]
-        return decoders_of_settings(base, models)
+        return decoders_of_settings(base, self.models)
 
-    def _noise_of_step(self, scatter: float) -> Array:
-        """Return the noise of a Newton step's pseudo-outputs if latent values scatter."""
-        return np.asarray(self.model.noise_variance + scatter)
+    def outlook(self, T: Array, column: int = 0) -> list[Case]:
+        """Return what a forecast averages: decoders with their shares, and what they stand for.
+
+        Of a family, settings of some kernels from the smoothest to the roughest.  With a
+        likelihood, Newton steps from where f may well be, not from the prior mean alone, where
+        outputs tell most.
+        """
+        base = self.decoder(T, column)
+        if self.family is None:
+            cases = [Case(1.0, "", base, base.model)]
+        else:
+            models = {id(model): model for _, _, model, _ in self._outlook}
+            decoders = dict(
+                zip(models, decoders_of_settings(base, list(models.values())), strict=True)
+            )
+            cases = [
+                Case(share, name, decoders[id(model)], floor)
+                for share, name, model, floor in self._outlook
+            ]
+        if self.likelihood is None:
+            return cases
+        return [
+            case.stepped(self.newton(case.decoder, column), chance, start)
+            for case in cases
+            for chance, start in self._likely_latents(case.decoder.model, column)
+        ]
+
+    @cached_property
+    def _outlook(self) -> list[tuple[float, str, ScaledModel, ScaledModel]]:
+        """Shares, names and models of the settings that a forecast looks at.
+
+        The last model is that of the kernel's most believed setting: what remains without privacy
+        is worked out for it alone, since that takes time and hardly depends on scales.
+        """
+        assert self.family is not None
+        family, found = self.family, []
+        for number, settings in family.outlook:
+            shape = self._shape(family.kernels[number])
+            models = [
+                ScaledModel([(shape, s.variances[0][1])], s.level, s.noise_variance)
+                for _, s in settings
+            ]
+            floor = models[max(range(len(models)), key=lambda k: settings[k][0])]
+            name = str(family.kernels[number])
+            found += [
+                (share, name, model, floor)
+                for (share, _), model in zip(settings, models, strict=True)
+            ]
+        return found
+
+    def _likely_latents(self, model: LinearModel, column: int) -> list[tuple[float, Array]]:
+        """Return three places where f may be at the people, with their chances."""
+        std = np.sqrt(model.prior_variance(self.X))
+        mean = self.prior_latents(column)
+        return [(chance, mean + node * std) for node, chance in LIKELY]
 
     def _shape(self, kernel: Any) -> Shape:
-        if isinstance(self.model, SparseModel) and not isinstance(self.model, Surrogate):
-            return Shape(kernel, self.X, self.model.inducing, self.model.approximation)
-        return Shape(kernel, self.X)
+        approximation = self.approximation
+        if approximation == "exact":
+            return Shape(kernel, self.X)
+        return Shape(kernel, self.X, self.inducing, approximation)
+
+    @property
+    def approximation(self) -> Literal["exact"] | Approximation:
+        """How decoding uses the inputs of everybody: as they are, or through inducing inputs."""
+        model = self.model
+        if isinstance(model, Surrogate) or not isinstance(model, SparseModel):
+            return "exact"
+        return model.approximation
+
+    @property
+    def inducing(self) -> Array | None:
+        """The inducing inputs of a sparse model, (M, L)."""
+        model = self.model
+        if isinstance(model, Surrogate) or not isinstance(model, SparseModel):
+            return None
+        return model.inducing
 
     @property
     def scale(self) -> float:
@@ -265,7 +347,11 @@ class Facts:
         return 1.0 if self.likelihood is not None else float(self.width)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "models"}
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("models", "_outlook")
+        }
 
     def newton(self, decoder: Decoder, column: int = 0) -> Newton:
         """Return the Newton steps of one output column, whose latent f a decoder describes."""
@@ -346,10 +432,6 @@ class Facts:
         # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
         T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
         return quantise(T)
-
-
-def _scatters(models: Sequence[ScaledModel]) -> set[float]:
-    return {float(np.mean(model.noise_variance)) for model in models}
 
 
 def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:

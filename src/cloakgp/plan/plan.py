@@ -7,6 +7,7 @@ point, and what other budgets or designs would give.  Nothing here sees y or spe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -84,20 +85,38 @@ class Plan:
         facts = self.facts
         return self.sketch.matrix.shape[0] * len(facts.lo) * facts.iterations
 
-    @cached_property
+    @property
     def noise_std(self) -> Array:
         """What privacy adds to the standard deviation at each point, (P,) or (P, D)."""
-        return self._by_column(lambda decoder: np.sqrt(decoder.dp_variance(self.points)))
+        return self._average(lambda total, floor: total - floor)
 
-    @cached_property
+    @property
     def floor_std(self) -> Array:
         """The standard deviation at each point without any privacy, (P,) or (P, D)."""
-        return self._by_column(lambda decoder: decoder.uncertainty(self.points).latent)
+        return self._average(lambda _, floor: floor)
 
     @property
     def total_std(self) -> Array:
         """The standard deviation of the prediction at each point, privacy included."""
         return np.hypot(self.noise_std, self.floor_std)
+
+    @property
+    def outlook(self) -> pd.DataFrame:
+        """How large the error would be, typically, if the truth were smooth or rough.
+
+        One row for each kernel that the forecast looks at, from the smoothest to the roughest, with
+        its share in the forecast; of a fixed prior, one row.
+        """
+        rows: dict[str, dict[str, Any]] = {}
+        for share, name, total, floor in self._cases[0]:
+            row = rows.setdefault(name, {"kernel": name, "share": 0.0, "noise": 0.0, "error": 0.0})
+            row["share"] += share
+            row["noise"] += share * float(self.facts.weights @ (total - floor))
+            row["error"] += share * float(self.facts.weights @ total)
+        table = pd.DataFrame(list(rows.values()))
+        table["noise_std"] = np.sqrt(table.pop("noise") / table["share"])
+        table["error_std"] = np.sqrt(table.pop("error") / table["share"])
+        return table
 
     @property
     def forecast_rmse(self) -> float:
@@ -174,6 +193,14 @@ class Plan:
             f"'{facts.budget.calibration}'. "
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
+        if facts.family is not None:
+            cases = self.outlook
+            lines.append(
+                "The kernel is learnt from what is published, at no cost. Expected error: "
+                f"{cases['error_std'].iloc[0]:.3g} if the truth is smooth, "
+                f"{cases['error_std'].iloc[-1]:.3g} if it is rough; bands assume that it is like "
+                "some member of the family of priors."
+            )
         if facts.iterations > 1:
             lines.append(
                 f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
@@ -263,9 +290,25 @@ class Plan:
             "gap": self.gap,
         }
 
-    def _by_column(self, of: Any) -> Array:
-        T, facts = self.sketch.rounded, self.facts
-        # All classes share the sketch and have the same noise.
-        count = len(facts.outcome.names(len(facts.lo)))
-        columns = [of(facts.decoder(T, c)) for c in range(count)]
+    @cached_property
+    def _cases(self) -> list[list[tuple[float, str, Array, Array]]]:
+        """Shares, names, variances of f at the points and of what remains without privacy.
+
+        One list for each output column; all classes share the sketch and have the same noise.
+        """
+        facts, T = self.facts, self.sketch.rounded
+        return [
+            [
+                (case.share, case.name, *case.variances(self.points))
+                for case in facts.outlook(T, column)
+            ]
+            for column in range(len(facts.outcome.names(len(facts.lo))))
+        ]
+
+    def _average(self, of: Callable[[Array, Array], Array]) -> Array:
+        """Return the root mean square over all cases."""
+        columns = [
+            np.sqrt(np.sum([share * of(total, floor) for share, _, total, floor in cases], axis=0))
+            for cases in self._cases
+        ]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

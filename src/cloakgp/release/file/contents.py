@@ -86,7 +86,10 @@ def _check_names_of_arrays(manifest: Manifest, arrays: Arrays) -> None:
     wanted |= set(OUTCOMES[manifest.task].array_names)
     if missing := sorted(wanted - set(arrays)):
         raise ReleaseFileError(f"the release file lacks something: the array {missing[0]!r}")
-    named = set(_named_arrays(manifest.prior.kernel)) & set(kernel_arrays(arrays))
+    family = manifest.prior.family
+    kernels = [manifest.prior.kernel, *(() if family is None else family.kernels)]
+    named = {name for kernel in kernels for name in _named_arrays(kernel)}
+    named &= set(kernel_arrays(arrays))
     if extra := sorted(set(arrays) - wanted - named - {"groups"}):
         raise ReleaseFileError(f"the release file holds entries unknown to it: {short(extra)}")
 
