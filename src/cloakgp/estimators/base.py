@@ -25,7 +25,7 @@ from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.repeats import warn_if_repeated
-from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel
+from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.family import Family
 from cloakgp.gp.free import free_family
@@ -198,12 +198,11 @@ class PrivateGP(BaseEstimator):
             return self._model(X, clone(kernel), std**2, unit), None
         if self.kernel is None:
             family = default_family(X, replace(scales, noise=belief), unit)
-            std, noise_std = scales.design
-            kernel = family.mean_kernel((std * unit) ** 2, (scales.level * unit) ** 2)
+            kernel = design_kernel(X, scales, unit)
         else:
             family = free_family(self.kernel, tuple((s * unit, w) for s, w in belief))
-            kernel, noise_std = family.mean_kernel(1.0, 0.0), scales.design[1]
-        variance = (noise_std * unit) ** 2 if noise is None else noise
+            kernel = family.mean_kernel()
+        variance = (scales.design[1] * unit) ** 2 if noise is None else noise
         return self._model(X, kernel, variance, unit, for_design=True), family
 
     def _learns(self, people: int) -> bool:

@@ -8,13 +8,13 @@ latent scale of classes and counts.  Chosen by measurement: docs/theory.md says 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
-from cloakgp.gp.family import Family, Setting
+from cloakgp.gp.family import Family, Setting, mean_kernel
 from cloakgp.gp.matrices import Array, Kernel
 
 #: Inputs that differ by less are taken for constant: the inverse of their spread overflows.
@@ -25,27 +25,24 @@ Belief = tuple[tuple[float, float], ...]  # values, each with how much it is bel
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
 #: (Matérn with ν = 1/2).
 SMOOTH: Belief = (
-    (4, 0.3),
-    (2, 0.6),
-    (1, 1.0),
-    (0.5, 1.0),
-    (0.25, 0.8),
-    (0.125, 0.5),
-    (0.0625, 0.25),
+    (4.0, 0.3),
+    (2.0, 1.0),
+    (1.0, 2.0),
+    (0.5, 0.2),
+    (0.25, 0.2),
+    (0.125, 0.25),
+    (0.0625, 0.2),
 )
-RAGGED: Belief = ((8, 0.2), (2, 0.4), (0.5, 0.3))
+RAGGED: Belief = ((2.0, 0.1), (0.5, 0.08))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = (
-    (1.0, 0.125, 0.1, 0.3),
-    (2.0, 0.25, 0.1, 0.3),
-    (1.0, -0.5, 0.1, 0.3),
-    (1.0, 0.0625, 0.03, 0.1),
-    (0.5, 0.0625, 0.1, 0.1),
-)
+TWO_SCALES = ((1.0, 0.125, 0.1, 0.6), (1.0, -0.5, 0.1, 0.6), (1.0, 0.0625, 0.03, 0.6))
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
-ONE_INPUT: Belief = ((1, 0.4), (0.5, 0.5), (0.25, 0.4), (0.125, 0.2))
-LONG, MOST_INPUTS, COMMON = 4.0, 8, 0.6
+ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
+LONG, MOST_INPUTS = 4.0, 8
+#: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts less than
+#: it is believed in: few published numbers can tell of it.
+ROUGH, ROUGH_SHARE = 0.25, 0.5
 
 
 @dataclass(frozen=True)
@@ -60,15 +57,16 @@ class Scales:
 
 #: For numbers, in units of hi − lo.
 NUMBERS = Scales(
-    curve=((0.05, 0.1), (0.1, 0.4), (0.2, 1.0), (0.4, 2.0)),
+    curve=((0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
     level=0.3,
-    noise=((0.03, 1.0), (0.1, 1.0), (0.25, 1.0)),
-    design=(0.1, 0.1),
+    noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
+    design=(0.15, 0.1),
 )
-#: For the log-odds of classes, and for log rates.
+#: For the log-odds of classes.
 LOG_ODDS = Scales(
     curve=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)), level=1.5, noise=((0.0, 1.0),), design=(2.0, 0.0)
 )
+#: For logarithms of rates.
 LOG_RATES = Scales(
     curve=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
     level=1.0,
@@ -97,39 +95,61 @@ def default_kernel(X: Array, std: float) -> Kernel:
 def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
     shapes = _Shapes(default_lengths(X))
-    mixes = [(shapes.smooth(f), weight) for f, weight in SMOOTH]
-    mixes += [(shapes.ragged(f), weight) for f, weight in RAGGED]
-    for long, short, share, weight in TWO_SCALES:
-        rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
-        smooth = shapes.smooth(long)
-        mixes.append(((*_scaled(smooth, 1.0 - share), *_scaled(rough, share)), weight))
-    inputs = X.shape[1]
-    if 1 < inputs <= MOST_INPUTS:
-        mixes = [(mix, COMMON * weight) for mix, weight in mixes]
-        mixes += [
-            (shapes.one_input(i, f), weight / inputs)
-            for i in range(inputs)
-            for f, weight in ONE_INPUT
-        ]
     settings = [
         Setting(
-            tuple((number, share * (std * unit) ** 2) for number, share in mix),
+            tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
             (scales.level * unit) ** 2,
             (noise * unit) ** 2,
-            weight * of_std * of_noise,
+            mix.belief * of_std * of_noise,
         )
-        for mix, weight in mixes
+        for mix in _mixes(shapes)
         for std, of_std in scales.curve
         for noise, of_noise in scales.noise
     ]
     total = sum(setting.weight for setting in settings)
     return Family(
         tuple(shapes.kernels),
-        tuple(Setting(s.variances, s.level, s.noise_variance, s.weight / total) for s in settings),
+        tuple(replace(setting, weight=setting.weight / total) for setting in settings),
     )
 
 
-Mix = tuple[tuple[int, float], ...]  # kernels by number, and their shares of the variance
+def design_kernel(X: Array, scales: Scales, unit: float = 1.0) -> Kernel:
+    """Return the kernel that a sketch for the default family is designed for: a mean of all."""
+    shapes, std = _Shapes(default_lengths(X)), scales.design[0] * unit
+    mixes = _mixes(shapes)
+    shares = np.zeros(len(shapes.kernels))
+    for mix in mixes:
+        for number, share in mix.shares:
+            shares[number] += share * mix.belief * (ROUGH_SHARE if mix.rough else 1.0)
+    return mean_kernel(shapes.kernels, std**2 * shares / shares.sum(), (scales.level * unit) ** 2)
+
+
+Shares = tuple[tuple[int, float], ...]  # kernels by number, and their shares of the variance
+
+
+@dataclass(frozen=True)
+class _Mix:
+    shares: Shares
+    belief: float
+    rough: bool = False
+
+
+def _mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return the kernels of the default family and mixes of them, from smooth to rough."""
+    mixes = [_Mix(shapes.smooth(f), belief, f <= ROUGH) for f, belief in SMOOTH]
+    mixes += [_Mix(shapes.ragged(f), belief, rough=True) for f, belief in RAGGED]
+    for long, short, share, belief in TWO_SCALES:
+        rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
+        both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
+        mixes.append(_Mix(both, belief, rough=True))
+    inputs = len(shapes.lengths)
+    if 1 < inputs <= MOST_INPUTS:
+        mixes += [
+            _Mix(shapes.one_input(i, f), belief / inputs)
+            for i in range(inputs)
+            for f, belief in ONE_INPUT
+        ]
+    return mixes
 
 
 class _Shapes:
@@ -140,18 +160,18 @@ class _Shapes:
         self.kernels: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
 
-    def smooth(self, factor: float) -> Mix:
+    def smooth(self, factor: float) -> Shares:
         return self._one("smooth", factor * self.lengths)
 
-    def ragged(self, factor: float) -> Mix:
+    def ragged(self, factor: float) -> Shares:
         return self._one("ragged", factor * self.lengths)
 
-    def one_input(self, number: int, factor: float) -> Mix:
+    def one_input(self, number: int, factor: float) -> Shares:
         factors = np.full(len(self.lengths), LONG)
         factors[number] = factor
         return self._one("smooth", factors * self.lengths)
 
-    def _one(self, kind: str, lengths: Array) -> Mix:
+    def _one(self, kind: str, lengths: Array) -> Shares:
         key = (kind, tuple(lengths.tolist()))
         if key not in self._numbers:
             self._numbers[key] = len(self.kernels)
@@ -161,7 +181,7 @@ class _Shapes:
         return ((self._numbers[key], 1.0),)
 
 
-def _scaled(mix: Mix, share: float) -> Mix:
+def _scaled(mix: Shares, share: float) -> Shares:
     return tuple((number, share * part) for number, part in mix)
 
 

@@ -7,7 +7,7 @@ is ever given y.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -83,22 +83,20 @@ class Family:
             for number, settings in chosen.items()
         ]
 
-    def shares(self) -> Array:
-        """Return how much of the variance of f each kernel has, over all settings, sum 1."""
-        share = np.zeros(len(self.kernels))
+    def mean_kernel(self) -> Kernel:
+        """Return the mean of the settings' kernels, without their levels."""
+        variances = np.zeros(len(self.kernels))
         for setting in self.settings:
-            total = sum(v for _, v in setting.variances)
             for number, variance in setting.variances:
-                share[number] += setting.weight * variance / total
-        return share
+                variances[number] += setting.weight * variance
+        return mean_kernel(self.kernels, variances, 0.0)
 
-    def mean_kernel(self, variance: float, level: float) -> Kernel:
-        """Return the mean of the settings' kernels, all of the same variance, and a level."""
-        terms = [
-            (variance * share, k) for share, k in zip(self.shares(), self.kernels, strict=True)
-        ]
-        kernel = _sum([(v, k) for v, k in terms if v > 0.0])
-        return kernel + ConstantKernel(level, "fixed") if level > 0.0 else kernel
+
+def mean_kernel(kernels: Sequence[Kernel], variances: Array, level: float) -> Kernel:
+    """Return the sum of kernels with their variances, and of a level."""
+    terms = [(float(v), k) for v, k in zip(variances, kernels, strict=True) if v > 0.0]
+    kernel = _sum(terms)
+    return kernel + ConstantKernel(level, "fixed") if level > 0.0 else kernel
 
 
 def _sum(terms: list[tuple[float, Kernel]]) -> Kernel:
