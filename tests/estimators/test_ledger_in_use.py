@@ -213,12 +213,12 @@ def test_what_fits_exactly_is_released_and_then_nothing_more(book, account):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_trial_cannot_be_put_on_an_account(name, book, account):
+def test_a_trial_cannot_be_recorded_in_a_ledger(name, book, account):
     build, outputs = ESTIMATORS[name]
     before = book.verify()
     trials = [{"random_state": 0}] + ([{"epsilon": math.inf}] if name != "search" else [])
     for trial in trials:
-        with pytest.raises(ValueError, match="account of a ledger"):
+        with pytest.raises(ValueError, match="recorded in a ledger"):
             build(**account, **trial).fit(X, outputs)
     assert book.verify() == before
 

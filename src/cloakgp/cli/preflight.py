@@ -1,4 +1,4 @@
-"""What can be known before a plan is drawn: whether its outputs can be written and be paid for.
+"""What can be known before a plan is drawn: whether its outputs can be written and paid for.
 
 Planning may take minutes, and then somebody is asked to agree; an error that was certain from the
 beginning would come too late.

@@ -53,8 +53,8 @@ class Progress:
         if self.released is not None:
             return (
                 "The privacy budget WAS spent, and the release is complete in "
-                f"{printable(self.released)}. Do not make it again: `cloakgp predict` and, in "
-                "Python, Release.load(...) give everything else from that file."
+                f"{printable(self.released)}. Do not repeat it: `cloakgp predict` and, in Python, "
+                "Release.load(...) give everything else from that file."
             )
         recorded = False if self.ledger is None else self.ledger.has_spend()
         if recorded is False:

@@ -42,7 +42,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     kernel : scikit-learn kernel, default a constant times RBF
         Prior covariance of the log-odds.  Used as it is: hyperparameters are not fitted to y.
     classes : sequence of labels, or "public"
-        Every label that is possible, a public fact.  Required: the set of labels that occur would
+        Every possible label, a public fact.  Required: the set of labels that occur would
         leak.  ``"public"`` declares that the labels found in y are public.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
@@ -118,7 +118,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     ) -> Self:
         """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once.
 
-        ``plan`` is that of the same X, at, groups and settings: then it is what is released.
+        A ``plan`` made for the same X, at, groups and settings is released as it is.
         """
         rows = self._rows(X, y, at=at, groups=groups)
         one_column(y, len(rows))
@@ -169,9 +169,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """Return the public classes, in order; from y only if they were declared public."""
         if self.classes is None:
             raise ValueError(
-                'classes is missing: name every possible label, such as classes=["no", "yes"]. '
-                "They must not be taken from the data, where a rare label could give a person "
-                'away; classes="public" states that the labels in y are public.'
+                "classes is missing: name every possible label, for instance "
+                'classes=["no", "yes"]. They must not be taken from the data, where a rare label '
+                'could give a person away; classes="public" states that the labels in y are public.'
             )
         if isinstance(self.classes, str):
             if self.classes != "public":

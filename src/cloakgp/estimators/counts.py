@@ -123,8 +123,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     ) -> Self:
         """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once.
 
-        ``plan`` is that of the same X, at, groups, exposure and settings: then it is what is
-        released.
+        A ``plan`` made for the same X, at, groups, exposure and settings is released as it is.
         """
         rows = self._rows(X, y, at=at, groups=groups, exposure=exposure)
         one_column(y, len(rows))

@@ -31,7 +31,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     """Gaussian process regression with differentially private training outputs.
 
     Inputs X are public, outputs y are private.  ``fit`` spends (ε, δ) once, by publishing a noisy
-    sketch of y; ``predict`` never spends.  ``plan`` tells what a fit would cost before it is done.
+    sketch of y; ``predict`` never spends.  ``plan`` says beforehand what a fit would cost.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         Publish at most this many values for each output.
     ledger, dataset
         A budget ledger (``Ledger`` or its file) and the name of the data set in it.  The spend is
-        recorded there before noise is drawn, and a fit past the cap is refused.
+        recorded there before noise is drawn, and a fit that would exceed the cap is refused.
     random_state : int, default None
         Anything but None makes the noise repeatable and therefore **not private**.
     """
@@ -130,7 +130,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     ) -> Self:
         """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once.
 
-        ``plan`` is that of the same X, at, groups and settings: then it is what is released.
+        A ``plan`` made for the same X, at, groups and settings is released as it is.
         """
         rows = self._rows(X, y, at=at, groups=groups)
         shape = shape_of(y, len(rows))
@@ -160,7 +160,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     def predict(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
     ) -> Array | tuple[Array, Array]:
-        """Predict f at X, as often as wanted: nothing is spent.
+        """Predict f at X, any number of times: nothing is spent.
 
         ``return_std`` and ``return_cov`` add the uncertainty of f, the DP noise included.
         """

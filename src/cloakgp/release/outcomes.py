@@ -79,8 +79,8 @@ class LabelRelease(LatentRelease, of=Labels):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class at X, (P, K).
 
-        Integrated over the uncertainty of f, the DP noise included: far from people, or with much
-        noise, probabilities go to those of the prior.
+        Integrated over the uncertainty of f, DP noise included: far from people, or with a lot of
+        noise, they approach the probabilities of the prior.
         """
         inside = self.average(self.check_points(X), expected_logistic)
         if inside.shape[1] == 1:

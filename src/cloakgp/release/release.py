@@ -147,7 +147,7 @@ class Release(Published):
         """Read a release from a file.
 
         A file that is damaged, or whose guarantee does not hold when it is checked again, is
-        refused with a ``ReleaseFileError``.  ``check=False`` skips the second part, for those who
+        refused with a ``ReleaseFileError``.  ``check=False`` skips the second check, for those who
         want the report of ``verify`` instead of an error.
         """
         manifest, arrays = read_archive(path)

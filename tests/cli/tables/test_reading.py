@@ -58,9 +58,21 @@ FORMATS = {
     "signs": (["€34.20", "12 %"], "has currency or percent signs", "take them out"),
     "full-width": (["３４", "40"], "digits other than 0 to 9", "plain digits"),
     "underscores": (["1_0", "40"], "underscores", "plain digits"),
-    "dates": (["2020-01-31", "2020-02-01"], "is a column of dates", "days since a public date"),
-    "german dates": (["31.01.2020", "1.2.2020"], "is a column of dates", "days since a public"),
-    "times": (["2020-01-31 12:30", "2020-01-31T12:30:05Z"], "is a column of dates", "public date"),
+    "dates": (
+        ["2020-01-31", "2020-02-01"],
+        "holds dates, which are not numbers",
+        "days since a public date",
+    ),
+    "german dates": (
+        ["31.01.2020", "1.2.2020"],
+        "holds dates, which are not numbers",
+        "days since a public",
+    ),
+    "times": (
+        ["2020-01-31 12:30", "2020-01-31T12:30:05Z"],
+        "holds dates, which are not numbers",
+        "public date",
+    ),
 }
 
 

@@ -225,7 +225,7 @@ def test_a_check_passes_what_can_be_saved_and_lists_no_large_array():
     for kernel in examples():
         check_writable(kernel)
     check_writable(RBF(np.full(65, 0.1, dtype=np.float32)))
-    with pytest.raises(ReleaseFileError, match=r"holds numbers only|use float64 or int64"):
+    with pytest.raises(ReleaseFileError, match="use float64 or int64"):
         check_writable(RBF(np.full(65, 0.1, dtype=np.longdouble)))
 
 

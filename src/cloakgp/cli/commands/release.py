@@ -1,4 +1,4 @@
-"""``cloakgp release`` and ``cloakgp select``: what was shown and agreed to is published.
+"""``cloakgp release`` and ``cloakgp select`` publish what was shown and agreed to.
 
 Both ask first, spend once, and write the release with everything that follows from it.
 """
@@ -55,7 +55,7 @@ def release_command(
     yes: Yes = False,
     force: Force = False,
 ) -> None:
-    """Publish: shows the plan, asks, spends once, and writes the release and what follows."""
+    """Publish: show the plan, ask, spend once, and write the release and what follows."""
     _check_consent(yes)
     if settings.candidates:
         raise CommandError("candidates to choose from are for `cloakgp select`; leave them out")

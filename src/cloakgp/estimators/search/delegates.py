@@ -34,7 +34,7 @@ class Delegates:
 
     @property
     def best_score_(self) -> float:
-        """There is none: a score of private outputs that carries no noise would leak."""
+        """There is none: a score of private outputs without noise would leak."""
         raise AttributeError(
             "a private search shows no scores, because they would leak; scoring other people with "
             "score(X, y) costs nothing"

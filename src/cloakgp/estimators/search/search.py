@@ -126,7 +126,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
     ) -> Self:
         """Choose, and release with what was chosen: spends for both, once.
 
-        ``plan`` is that of the same X, at, groups and settings, to save its work.
+        A ``plan`` made for the same X, at, groups and settings saves its work.
         """
         candidates = self._candidates()
         for inducing in (self.estimator.inducing, *(c.get("inducing") for c in candidates)):

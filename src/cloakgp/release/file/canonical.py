@@ -52,7 +52,7 @@ def check_json(value: Any) -> None:
     """Refuse what JSON cannot hold, or would give back as something else."""
     if problem := _problem(value, 1):
         where, reason = problem
-        raise refuse(f"manifest{where} {reason}", "use finite numbers, valid text and lists")
+        raise refuse(f"manifest{where} {reason}", "use finite numbers, valid strings and lists")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _finite_float(text: str) -> float:
-    """Turn a JSON number into a float; also 1e999 would be infinite."""
+    """Turn a JSON number into a float, and refuse those that are infinite, such as 1e999."""
     number = float(text)
     if not math.isfinite(number):
         raise ReleaseFileError(f"holds the number {short(text)}, which is not finite")

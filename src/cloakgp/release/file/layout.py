@@ -81,7 +81,7 @@ def directory_of(entries: Sequence[Entry]) -> bytes:
 def read_header(file: BinaryIO, name: str, size: int | None = None) -> Entry:
     """Return the entry that begins here; it has to have this name and, if it is known, this size.
 
-    The checksum is what the file says; whoever reads the content compares it.
+    The checksum is what the file says; it is compared when the content is read.
     """
     start = file.tell()
     header = file.read(_LOCAL.size + len(name))

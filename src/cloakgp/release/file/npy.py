@@ -1,7 +1,7 @@
 """Arrays as npy files: little-endian, in C order, finite, and with one header for one array.
 
-numpy can read them.  It does not write them, since its padding has changed between versions and the
-bytes of a release may not.
+numpy can read them.  It does not write them, because its padding has changed between versions and
+the bytes of a release may not change.
 """
 
 import math
@@ -86,7 +86,7 @@ def check_array(name: str, array: NDArray[Any]) -> None:
 
 
 def check_shape(name: str, dtype: str, shape: Iterable[int]) -> None:
-    """Refuse shapes that numpy cannot allocate, also those whose overflow hides behind a zero."""
+    """Refuse shapes that numpy cannot allocate, even if their overflow hides behind a zero."""
     lengths = list(shape)
     nbytes = np.dtype(dtype).itemsize * math.prod(max(length, 1) for length in lengths)
     if len(lengths) > MAX_DIMENSIONS or nbytes > MAX_BYTES:
