@@ -199,7 +199,7 @@ class Release(Published):
 
     def columns_at(self, points: Array) -> dict[str, Any]:
         """Return what a table of predictions has beside the inputs, column by column."""
-        names = self.facts.outcome.table_names(self.named_targets)
+        names = self.facts.outcome.table_names(self.named_targets, ())
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(

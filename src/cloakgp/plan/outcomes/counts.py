@@ -17,8 +17,11 @@ from cloakgp.plan.outcomes.outcome import Array, Arrays, Outcome, Said, within_b
 
 #: Columns of a table of predictions: the rate and 95 % of it, 95 % of new counts for exposure 1,
 #: and the uncertainty of the logarithm of the rate and what of it privacy adds.
-ENDINGS = ("_rate", "_rate_low95", "_rate_high95", "_count_low95", "_count_high95")
-ENDINGS = (*ENDINGS, "_log_std", "_log_noise_std")
+ENDINGS = (
+    *("_rate", "_rate_low95", "_rate_high95"),
+    *("_count_low95", "_count_high95"),
+    *("_log_std", "_log_noise_std"),
+)
 #: Caps and exposures beyond this, or below one over it, cannot be computed with.
 LARGEST = 1e9
 
