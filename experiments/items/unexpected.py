@@ -139,7 +139,7 @@ def _result(run: Run, table: pd.DataFrame) -> Result:
             f"{len(order)} truths that were not used to choose any default (experiments/truths.py)"
             f"; bounds 0 and 100, δ = {DELTA:g}. Errors and coverage are those of the curve, at "
             f"{PLACES} places where people are, over {run.choose(20, 3)} releases of each.",
-            f"Above {EXACT:,} people, {SPARSE} inducing inputs; hindsight is not computed there. It "
+            f"Above {EXACT:,} people, {SPARSE} inducing inputs and no hindsight. Hindsight "
             f"chooses among {len(FACTORS) * len(SPREADS)} kernels by the error of "
             f"{run.choose(10, 3)} releases each, so that it is a little lucky.",
             "Ratios are geometric means.",
