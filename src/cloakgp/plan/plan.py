@@ -291,18 +291,15 @@ class Plan:
     def forecast(self, points: Array) -> tuple[Array, Array]:
         """Return what privacy adds to the standard deviation, and what is there without it.
 
-        Each is (P,), or (P, D) for several outputs: root mean squares over the outlook.
+        Each is (P,), or (P, D) for several outputs: means over the outlook, so that a case that is
+        unlikely but bad does not drown the others.
         """
-        columns = [
-            (
-                np.sum([share * total for share, _, total, _ in cases], axis=0),
-                np.sum([share * floor for share, _, _, floor in cases], axis=0),
-            )
-            for cases in self._cases(points)
-        ]
-        added = [np.sqrt(total - floor) for total, floor in columns]
-        floors = [np.sqrt(floor) for _, floor in columns]
-        if len(columns) == 1:
+        added, floors = [], []
+        for cases in self._cases(points):
+            stds = [(s, np.sqrt(total - floor), np.sqrt(floor)) for s, _, total, floor in cases]
+            added.append(np.sum([share * std for share, std, _ in stds], axis=0))
+            floors.append(np.sum([share * std for share, _, std in stds], axis=0))
+        if len(added) == 1:
             return added[0], floors[0]
         return np.stack(added, axis=1), np.stack(floors, axis=1)
 
