@@ -164,6 +164,11 @@ class Declared:
     prior_mean: tuple[float, ...] | None = setting(
         readers.NUMBERS, "Mean before anything is known", panel=MODEL, varied=True
     )
+    learn: bool | str | None = setting(
+        readers.LEARN,
+        "Learn hyperparameters from what is published, at no cost: auto if no kernel is given",
+        panel=MODEL,
+    )
     inducing: int | None = setting(
         readers.COUNT, "Number of inducing inputs", panel=MODEL, varied=True
     )
