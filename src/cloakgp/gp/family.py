@@ -41,8 +41,8 @@ class Family:
     settings: tuple[Setting, ...]
 
     def __post_init__(self) -> None:
-        used = {number for setting in self.settings for number, _ in setting.variances}
-        if not used or not used <= set(range(len(self.kernels))):
+        used = [{number for number, _ in setting.variances} for setting in self.settings]
+        if not used or not all(set() < one <= set(range(len(self.kernels))) for one in used):
             raise ValueError("every setting of a family needs kernels of the family")
         if not abs(self.weights.sum() - 1.0) <= 1e-9 or np.any(self.weights <= 0.0):
             raise ValueError("the weights of a family must be positive and add up to 1")
