@@ -25,7 +25,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor
 from cloakgp.estimators.classification import PRIOR_STD
-from cloakgp.estimators.regression import default_kernel
+from cloakgp.gp.defaults import default_kernel
 from cloakgp.privacy import gaussian_sigma
 from experiments import outcomes
 from experiments.draw import releases, without_privacy

@@ -9,7 +9,7 @@ latent scale of classes and counts.  Chosen by measurement: docs/theory.md says 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
@@ -20,6 +20,7 @@ from cloakgp.gp.matrices import Array, Kernel
 #: Inputs that differ by less are taken for constant: the inverse of their spread overflows.
 SMALLEST_WIDTH = 1e-150
 
+Kind = Literal["smooth", "both", "rough"]
 Belief = tuple[tuple[float, float], ...]  # values, each with how much it is believed in
 
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
@@ -49,26 +50,41 @@ ROUGH, ROUGH_SHARE = 0.25, 0.5
 class Scales:
     """How far f and outputs may go, as standard deviations."""
 
-    curve: Belief  # of f around its level
+    smooth: Belief  # of f around its level, if it is smooth
+    both: Belief  # if it is smooth with something rough on top
+    rough: Belief  # if it is rough: bounds leave it less room than a slope that crosses them
     level: float  # of the level
     noise: Belief  # of outputs around f, or of latent values
     design: tuple[float, float]  # of f and of the noise, for which the sketch is designed
 
+    def of(self, kind: Kind) -> Belief:
+        """Return how far a function of one kind may go."""
+        return {"smooth": self.smooth, "both": self.both, "rough": self.rough}[kind]
+
 
 #: For numbers, in units of hi − lo.
 NUMBERS = Scales(
-    curve=((0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
+    smooth=((0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
+    both=((0.1, 0.1), (0.2, 0.3), (0.4, 1.0)),
+    rough=((0.1, 0.1), (0.2, 0.6), (0.4, 1.0)),
     level=0.3,
     noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
     design=(0.15, 0.1),
 )
 #: For the log-odds of classes.
 LOG_ODDS = Scales(
-    curve=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)), level=1.5, noise=((0.0, 1.0),), design=(2.0, 0.0)
+    smooth=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)),
+    both=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)),
+    rough=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)),
+    level=1.5,
+    noise=((0.0, 1.0),),
+    design=(2.0, 0.0),
 )
 #: For logarithms of rates.
 LOG_RATES = Scales(
-    curve=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
+    smooth=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
+    both=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
+    rough=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
     level=1.0,
     noise=((0.0, 1.0), (0.4, 0.5)),
     design=(0.7, 0.0),
@@ -103,7 +119,7 @@ def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
             mix.belief * of_std * of_noise,
         )
         for mix in _mixes(shapes)
-        for std, of_std in scales.curve
+        for std, of_std in _normalised(scales.of(mix.kind))
         for noise, of_noise in scales.noise
     ]
     total = sum(setting.weight for setting in settings)
@@ -120,7 +136,7 @@ def design_kernel(X: Array, scales: Scales, unit: float = 1.0) -> Kernel:
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
         for number, share in mix.shares:
-            shares[number] += share * mix.belief * (ROUGH_SHARE if mix.rough else 1.0)
+            shares[number] += share * mix.belief * (1.0 if mix.kind == "smooth" else ROUGH_SHARE)
     return mean_kernel(shapes.kernels, std**2 * shares / shares.sum(), (scales.level * unit) ** 2)
 
 
@@ -131,17 +147,19 @@ Shares = tuple[tuple[int, float], ...]  # kernels by number, and their shares of
 class _Mix:
     shares: Shares
     belief: float
-    rough: bool = False
+    kind: Kind = "smooth"
 
 
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
-    mixes = [_Mix(shapes.smooth(f), belief, f <= ROUGH) for f, belief in SMOOTH]
-    mixes += [_Mix(shapes.ragged(f), belief, rough=True) for f, belief in RAGGED]
+    mixes = [
+        _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
+    ]
+    mixes += [_Mix(shapes.ragged(f), belief, "rough") for f, belief in RAGGED]
     for long, short, share, belief in TWO_SCALES:
         rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
         both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
-        mixes.append(_Mix(both, belief, rough=True))
+        mixes.append(_Mix(both, belief, "both"))
     inputs = len(shapes.lengths)
     if 1 < inputs <= MOST_INPUTS:
         mixes += [
@@ -179,6 +197,11 @@ class _Shapes:
             made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
             self.kernels.append(made)
         return ((self._numbers[key], 1.0),)
+
+
+def _normalised(belief: Belief) -> Belief:
+    total = sum(weight for _, weight in belief)
+    return tuple((value, weight / total) for value, weight in belief)
 
 
 def _scaled(mix: Shares, share: float) -> Shares:

@@ -7,9 +7,7 @@ point, and what other budgets or designs would give.  Nothing here sees y or spe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -88,12 +86,12 @@ class Plan:
     @property
     def noise_std(self) -> Array:
         """What privacy adds to the standard deviation at each point, (P,) or (P, D)."""
-        return self._average(lambda total, floor: total - floor)
+        return self.forecast(self.points)[0]
 
     @property
     def floor_std(self) -> Array:
         """The standard deviation at each point without any privacy, (P,) or (P, D)."""
-        return self._average(lambda _, floor: floor)
+        return self.forecast(self.points)[1]
 
     @property
     def total_std(self) -> Array:
@@ -108,7 +106,7 @@ class Plan:
         its share in the forecast; of a fixed prior, one row.
         """
         rows: dict[str, dict[str, Any]] = {}
-        for share, name, total, floor in self._cases[0]:
+        for share, name, total, floor in self._cases(self.points)[0]:
             row = rows.setdefault(name, {"kernel": name, "share": 0.0, "noise": 0.0, "error": 0.0})
             row["share"] += share
             row["noise"] += share * float(self.facts.weights @ (total - floor))
@@ -290,25 +288,37 @@ class Plan:
             "gap": self.gap,
         }
 
-    @cached_property
-    def _cases(self) -> list[list[tuple[float, str, Array, Array]]]:
+    def forecast(self, points: Array) -> tuple[Array, Array]:
+        """Return what privacy adds to the standard deviation, and what is there without it.
+
+        Each is (P,), or (P, D) for several outputs: root mean squares over the outlook.
+        """
+        columns = [
+            (
+                np.sum([share * total for share, _, total, _ in cases], axis=0),
+                np.sum([share * floor for share, _, _, floor in cases], axis=0),
+            )
+            for cases in self._cases(points)
+        ]
+        added = [np.sqrt(total - floor) for total, floor in columns]
+        floors = [np.sqrt(floor) for _, floor in columns]
+        if len(columns) == 1:
+            return added[0], floors[0]
+        return np.stack(added, axis=1), np.stack(floors, axis=1)
+
+    def _cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
         """Shares, names, variances of f at the points and of what remains without privacy.
 
         One list for each output column; all classes share the sketch and have the same noise.
         """
+        if points is self.points and "cases" in self.__dict__:
+            known: list[list[tuple[float, str, Array, Array]]] = self.__dict__["cases"]
+            return known
         facts, T = self.facts, self.sketch.rounded
-        return [
-            [
-                (case.share, case.name, *case.variances(self.points))
-                for case in facts.outlook(T, column)
-            ]
+        cases = [
+            [(case.share, case.name, *case.variances(points)) for case in facts.outlook(T, column)]
             for column in range(len(facts.outcome.names(len(facts.lo))))
         ]
-
-    def _average(self, of: Callable[[Array, Array], Array]) -> Array:
-        """Return the root mean square over all cases."""
-        columns = [
-            np.sqrt(np.sum([share * of(total, floor) for share, _, total, floor in cases], axis=0))
-            for cases in self._cases
-        ]
-        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+        if points is self.points:
+            self.__dict__["cases"] = cases
+        return cases

@@ -25,16 +25,19 @@ class FitCheck:
     p_value: float  #: of numbers at least as odd, if the model is right
     #: Whether that is so little that the model is probably wrong, and its bands with it.
     alarm: bool
+    learnt: bool = False  #: whether the prior was learnt, or fixed
 
     @property
     def sentence(self) -> str:
         """The result in words."""
         if not self.alarm:
             return f"The published numbers are as the model expects (p = {self.p_value:.2g})."
+        odd = f"The published numbers are NOT what the model expects (p = {self.p_value:.2g}): "
+        if self.learnt:
+            return odd + "the truth is unlike all of its priors, and bands may miss it."
         return (
-            f"The published numbers are NOT what the model expects (p = {self.p_value:.2g}): its "
-            "kernel, its noise or its mean is probably wrong, and bands may miss the truth. Leave "
-            "the kernel out, or say learn=True, to have it learnt."
+            odd + "its kernel, noise or mean is probably wrong, and bands may miss the truth. "
+            "Leave the kernel out, or say learn=True, to have it learnt."
         )
 
     def __str__(self) -> str:
@@ -44,10 +47,15 @@ class FitCheck:
         return not self.alarm
 
 
+def can_be_checked(release: Published) -> bool:
+    """Tell whether there is a probability of what was published."""
+    return release.facts.decode == "bayes" and release.noisy.noise_std > 0.0
+
+
 def check_fit(release: Published) -> FitCheck:
     """Test the model of every output column; the least p-value counts, for all of them together."""
     facts = release.facts
-    if facts.decode != "bayes" or not release.noisy.noise_std > 0.0:
+    if not can_be_checked(release):
         raise ValueError(
             "a check of the fit needs decode='bayes' and noise: without them there is no "
             "probability of what was published"
@@ -62,7 +70,7 @@ def check_fit(release: Published) -> FitCheck:
         for model, other, mixture in zip(own, others, mixtures_of(release), strict=True)
     ]
     p_value = min(1.0, len(p_values) * min(p_values))
-    return FitCheck(p_value, p_value < ALARM)
+    return FitCheck(p_value, p_value < ALARM, facts.family is not None)
 
 
 def hyperparameters(release: Published) -> pd.DataFrame:

@@ -146,7 +146,11 @@ class LabelRelease(LatentRelease, of=Labels):
             self.uncertainty(points),
             self._mean(points),
         )
-        values: list[Any] = [self.classes[np.argmax(proba, axis=1)], *proba.T]
+        likely = likely_classes(proba, 0.95)
+        possible = ["|".join(str(c) for c in self.classes[row]) for row in likely]
+        values: list[Any] = [self.classes[np.argmax(proba, axis=1)], possible, *proba.T]
+        low, high = (end.reshape(len(points), -1).T for end in self.predict_interval(points))
+        values += [end for pair in zip(low, high, strict=True) for end in pair]
         dp = parts.dp.reshape(mean.shape)
         total = parts.curve.reshape(mean.shape)
         for c in range(mean.shape[1]):
@@ -220,8 +224,9 @@ class CountRelease(LatentRelease, of=Counts):
         return _with_observation(parts, np.sqrt(_exp(-mean) + scatter))
 
     def columns_at(self, points: Array) -> dict[str, Any]:
-        parts, interval = self.uncertainty(points), self.predict_interval(points)
-        values = (self.predict(points), *interval, parts.curve, parts.dp)
+        parts, rate = self.uncertainty(points), self.predict_interval(points)
+        count = self.predict_interval(points, of="person")
+        values = (self.predict(points), *rate, *count, parts.curve, parts.dp)
         return dict(zip(Counts.table_names(self.named_targets), values, strict=True))
 
 

@@ -24,7 +24,7 @@ from cloakgp.release.decoding import mixtures_of
 from cloakgp.release.file.archive import read_archive, write_archive
 from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
 from cloakgp.release.intervals import Of, check_interval
-from cloakgp.release.learnt import FitCheck, check_fit, hyperparameters
+from cloakgp.release.learnt import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.published import Published
 from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
@@ -102,6 +102,11 @@ class Release(Published):
         output.  A fixed prior is one row.
         """
         return hyperparameters(self)
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether ``check`` has an answer: it needs noise, and ``decode="bayes"``."""
+        return can_be_checked(self)
 
     def check(self) -> FitCheck:
         """Say whether the published numbers are as the model expects.  Free, for anybody."""
@@ -194,22 +199,19 @@ class Release(Published):
 
     def columns_at(self, points: Array) -> dict[str, Any]:
         """Return what a table of predictions has beside the inputs, column by column."""
-        mean = np.asarray(self.predict(points)).reshape(len(points), -1)
-        parts = self.uncertainty(points)
-        total = parts.curve.reshape(mean.shape)
-        dp = parts.dp.reshape(mean.shape)
-        columns: dict[str, Any] = {}
-        targets = self.target_names or tuple(f"y{i}" for i in range(mean.shape[1]))
-        for c, target in enumerate(targets):
-            found = {"": mean[:, c], "_std": total[:, c], "_noise_std": dp[:, c]}
-            for ending, values in found.items():
-                if f"{target}{ending}" in columns:
-                    raise ValueError(
-                        f"two columns of the table would be called {target + ending!r}; rename the "
-                        "inputs or outputs of the release"
-                    )
-                columns[f"{target}{ending}"] = values
-        return columns
+        names = self.facts.outcome.table_names(self.named_targets, ())
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(
+                f"two columns of the table would be called {twice!r}; rename the inputs or outputs "
+                "of the release"
+            )
+        parts, curve = self.uncertainty(points), self.predict_interval(points)
+        person = self.predict_interval(points, of="person")
+        values = (self.predict(points), parts.curve, parts.dp, *curve, *person)
+        by_output = [np.reshape(v, (len(points), -1)) for v in values]
+        columns = [v[:, c] for c in range(by_output[0].shape[1]) for v in by_output]
+        return dict(zip(names, columns, strict=True))
 
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.noisy.values.ndim == 1 else np.stack(columns, axis=-1)
