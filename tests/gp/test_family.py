@@ -35,14 +35,9 @@ def test_a_mean_kernel_leaves_out_kernels_without_variance_and_adds_a_level():
 
 
 def test_models_are_those_of_the_settings_and_share_shapes():
-    made = []
-
-    def shape_of(kernel):
-        made.append(kernel)
-        return Shape(kernel, X)
-
-    models = FAMILY.models(shape_of)
-    assert made == list(KERNELS)
+    shapes = [Shape(kernel, X) for kernel in KERNELS]
+    models = FAMILY.models(shapes)
+    assert models[0].parts[0][0] is models[2].parts[0][0] is shapes[0]
     for model, setting in zip(models, SETTINGS, strict=True):
         wanted = FAMILY.kernel_of(setting)(X) + setting.level
         np.testing.assert_allclose(model.prior_covariance(X), wanted, rtol=1e-12)

@@ -7,7 +7,7 @@ is ever given y.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -56,9 +56,8 @@ class Family:
         """Return the whole kernel of a setting, without the level."""
         return _sum([(v, self.kernels[number]) for number, v in setting.variances])
 
-    def models(self, shape_of: Callable[[Kernel], Shape]) -> list[ScaledModel]:
-        """Return the model of each setting; ``shape_of`` gives a kernel its shape at the inputs."""
-        shapes = [shape_of(kernel) for kernel in self.kernels]
+    def models(self, shapes: Sequence[Shape]) -> list[ScaledModel]:
+        """Return the model of each setting, given the shape of each kernel at the inputs."""
         return [
             ScaledModel([(shapes[n], v) for n, v in s.variances], s.level, s.noise_variance)
             for s in self.settings
