@@ -81,7 +81,7 @@ def numbers_of(release):
     """Return everything that a release says in numbers at a few points."""
     points = np.repeat(POINTS, release.facts.X.shape[1], axis=1)
     found = [*release.latent(points, return_std=True), release.latent(points, return_cov=True)[1]]
-    found += [values for values in vars(release.uncertainty(points)).values()]
+    found += vars(release.uncertainty(points)).values()
     for of in ("curve", "person"):
         found += release.predict_interval(points, 0.9, of=of)
     found += [release.sample_y(points, 3), np.asarray(release.predict(points), dtype=np.float64)]
@@ -115,9 +115,7 @@ def test_a_pickle_says_the_same_to_the_last_bit(kind):
     wanted = model.predict(points)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(points), wanted)
-    for ours, theirs in zip(
-        numbers_of(model.release_), numbers_of(again.release_), strict=True
-    ):
+    for ours, theirs in zip(numbers_of(model.release_), numbers_of(again.release_), strict=True):
         np.testing.assert_array_equal(theirs, ours)
 
 
@@ -213,7 +211,11 @@ def draws(kernel, rows, count, seed, noise=0.05):
     grid = np.linspace(0, 10, 25)[:, None]
     joint = kernel(np.vstack([rows, grid])) + 1e-9 * np.eye(len(rows) + 25)
     f = np.linalg.cholesky(joint) @ rng.standard_normal((len(joint), count))
-    return grid, f[len(rows) :].T, f[: len(rows)].T + noise * rng.standard_normal((count, len(rows)))
+    return (
+        grid,
+        f[len(rows) :].T,
+        f[: len(rows)].T + noise * rng.standard_normal((count, len(rows))),
+    )
 
 
 def released(model, rows, y, seed):
