@@ -159,10 +159,15 @@ def everything(model, folder):
             map(str, [repr(model), str(model), repr(release), release.verify(), vars(release)])
         ),
         "statement": release.statement(),
+        "what was learnt": release.hyperparameters.to_csv(float_format="%.17g"),
+        "check": repr(release.check()) if release.facts.decode == "bayes" else "",
         "html": model._repr_html_(),
         "file": (folder / "release.zip").read_bytes(),
         "table": table.to_csv(float_format="%.17g"),
         "predictions": contents(release.predict(POINTS), release.sample_y(POINTS, 3), table.values),
+        "intervals": contents(
+            *(release.predict_interval(POINTS, of=of) for of in ("curve", "person"))
+        ),
         "modules": contents(*(vars(m) for m in modules)),
     }
 
@@ -177,6 +182,8 @@ def leaks(model, y, folder):
 CASES = {
     "floats": ({}, FLOATS, {}),
     "whole numbers": ({}, WHOLE, {}),
+    "fixed": ({"learn": False}, FLOATS, {}),
+    "free": ({"kernel": 1e12 * RBF(3.0), "learn": True}, FLOATS, {}),
     "sparse": ({"inducing": 5}, FLOATS, {}),
     "dtc": ({"inducing": 5, "approximation": "dtc"}, FLOATS, {}),
     "paper": ({"design": "volume", "decode": "direct", "calibration": "hall"}, FLOATS, {}),

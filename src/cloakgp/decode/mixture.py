@@ -55,7 +55,7 @@ class Mixture:
 
     def mean(self, points: Array) -> Array:
         """Return the mean of f at ``points``, (P,)."""
-        return self.weights @ self.means(points)
+        return self._average(self.means(points))
 
     def means(self, points: Array) -> Array:
         """Return the mean of f under each setting, (k, P)."""
@@ -67,7 +67,7 @@ class Mixture:
 
     def variance(self, points: Array) -> Array:
         """Return the variance of f at ``points``, (P,)."""
-        return self.weights @ self.variances(points) + self._between(self.means(points))
+        return self._average(self.variances(points)) + self._between(self.means(points))
 
     def covariance(self, points: Array) -> Array:
         """Return the covariance of f at ``points``, (P, P)."""
@@ -82,7 +82,7 @@ class Mixture:
         """Split the standard deviation at ``points`` into its parts."""
         parts = [decoder.uncertainty(points) for decoder in self.decoders]
         latent, dp, observation = (
-            np.sqrt(self.weights @ np.array([getattr(part, name) ** 2 for part in parts]))
+            np.sqrt(self._average(np.array([getattr(part, name) ** 2 for part in parts])))
             for name in ("latent", "dp", "observation")
         )
         between = np.sqrt(self._between(self.means(points)))
@@ -115,11 +115,16 @@ class Mixture:
 
     def _apart(self, means: Array) -> Array:
         """Return how far each setting's mean is from that of all, (k, P)."""
-        return means - self.weights @ means
+        return means - self._average(means)
 
     def _between(self, means: Array) -> Array:
         """Return the variance that comes from not knowing the setting, (P,)."""
-        return self.weights @ self._apart(means) ** 2
+        return self._average(self._apart(means) ** 2)
+
+    def _average(self, values: Array) -> Array:
+        """Return the mean over settings of values (k, P); one point does not depend on others."""
+        average: Array = (self.weights[:, None] * values).sum(axis=0)
+        return average
 
 
 def posterior_weights(decoders: Sequence[Decoder], prior: Array, s: Array) -> Array:

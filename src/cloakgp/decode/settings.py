@@ -41,13 +41,16 @@ class _Told:
         gram = B @ shape.times(B.T)
         self.gram = 0.5 * (gram + gram.T)
         self._cross = shape.crosser(B.T)
-        self._last: tuple[Array | None, Array] = (None, gram)
+        self._last: tuple[Array, Array] | None = None
 
     def cross(self, points: Array) -> Array:
         """Return cov(f(points), s) of this kernel; all settings ask for the same points in turn."""
-        if self._last[0] is not points:
-            self._last = (points, self._cross(points))
-        return self._last[1]
+        # Read once, since other threads may ask for other points; compared by what they hold, since
+        # their owner may change them.
+        last = self._last
+        if last is None or not np.array_equal(last[0], points):
+            self._last = last = (points.copy(), self._cross(points))
+        return last[1]
 
 
 class _Cross:

@@ -156,7 +156,7 @@ class PrivateGP(BaseEstimator):
         self,
         prior: tuple[LinearModel, Family | None],
         request: Request,
-        iterations: int = 1,
+        budget: Budget,
         **outputs: Any,
     ) -> Facts:
         """Gather the public facts; ``outputs`` are those of the kind of outputs."""
@@ -167,12 +167,7 @@ class PrivateGP(BaseEstimator):
             family=family,
             points=points,
             weights=weights,
-            budget=Budget(
-                as_float("epsilon", self.epsilon),
-                as_float("delta", self.delta),
-                self.calibration,  # type: ignore[arg-type]
-                iterations,
-            ),
+            budget=budget,
             design=self.design,  # type: ignore[arg-type]
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
@@ -182,17 +177,34 @@ class PrivateGP(BaseEstimator):
             **outputs,
         )
 
+    def _budget(self, iterations: int = 1) -> Budget:
+        """Return what a fit spends: ε and δ become numbers here, once."""
+        return Budget(
+            as_float("epsilon", self.epsilon),
+            as_float("delta", self.delta),
+            self.calibration,  # type: ignore[arg-type]
+            iterations,
+        )
+
     def _prior(
-        self, X: Array, scales: Scales, unit: float, fixed: Fixed, noise: float | None = None
+        self,
+        X: Array,
+        scales: Scales,
+        unit: float,
+        fixed: Fixed,
+        *,
+        noisy: bool,
+        noise: float | None = None,
     ) -> tuple[LinearModel, Family | None]:
         """Return the model to design for, and the family to learn from, if any.
 
         ``unit`` is how far outputs, or latent values, can be expected to lie from each other;
-        ``noise`` is the variance of outputs around f if it was given.
+        ``noisy`` says whether a release adds noise, ``noise`` is the variance of outputs around f
+        if it was given.
         """
         self._check_model()
         belief: Belief = scales.noise if noise is None else ((math.sqrt(noise) / unit, 1.0),)
-        if not self._learns(len(X)):
+        if not self._learns(len(X), noisy):
             kernel = default_kernel(X, fixed.std * unit) if self.kernel is None else self.kernel
             std = fixed.noise * unit if noise is None else math.sqrt(noise)
             return self._model(X, clone(kernel), std**2, unit), None
@@ -203,9 +215,9 @@ class PrivateGP(BaseEstimator):
             family = free_family(self.kernel, tuple((s * unit, w) for s, w in belief))
             kernel = family.mean_kernel()
         variance = (scales.design[1] * unit) ** 2 if noise is None else noise
-        return self._model(X, kernel, variance, unit, for_design=True), family
+        return self._model(X, kernel, variance, unit, for_design=noisy), family
 
-    def _learns(self, people: int) -> bool:
+    def _learns(self, people: int, noisy: bool) -> bool:
         """Tell whether hyperparameters are learnt from what is published."""
         learn, automatic = self.learn, isinstance(self.learn, str) and self.learn == "auto"
         if not (automatic or isinstance(learn, bool | np.bool_)):
@@ -218,7 +230,6 @@ class PrivateGP(BaseEstimator):
                 )
             return False
         if automatic:
-            noisy = not math.isinf(as_float("epsilon", self.epsilon))
             return self.kernel is None and (noisy or people <= MOST_TO_LEARN_FROM)
         return bool(learn)
 
@@ -256,8 +267,7 @@ class PrivateGP(BaseEstimator):
                 f"{MOST_EXACT}); give a number of inducing inputs, for instance inducing=50"
             )
         if self.inducing is None:
-            exact = not for_design or math.isinf(as_float("epsilon", self.epsilon))
-            return ExactModel(kernel, X, noise) if exact else Surrogate(kernel, X, noise)
+            return Surrogate(kernel, X, noise) if for_design else ExactModel(kernel, X, noise)
         inducing = place_inducing(X, self.inducing)
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 

@@ -207,15 +207,16 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
         columns = Labels(classes).columns
         mean = self._prior_mean(columns, len(classes))
+        budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._prior(request.X, LOG_ODDS, 1.0, Fixed(std=PRIOR_STD, noise=1.0)),
+            self._prior(request.X, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
+            budget,
             lo=np.zeros(columns),
             hi=np.ones(columns),
             unit=np.ones(columns),
             prior_mean=mean,
             outcome=Labels(classes),
-            iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
 

@@ -178,15 +178,16 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
+        budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._prior(request.X, LOG_RATES, 1.0, Fixed(std=PRIOR_STD, noise=1.0)),
+            self._prior(request.X, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
+            budget,
             lo=np.zeros(1),
             hi=np.array([cap]),
             unit=np.ones(1),
             prior_mean=np.array([mean]),
             outcome=Counts(watched, int(cap)),
-            iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
 

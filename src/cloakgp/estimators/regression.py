@@ -219,9 +219,11 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 )
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
+        budget, fixed = self._budget(), Fixed(std=0.4, noise=0.1)
         return self._gather(
-            self._prior(request.X, NUMBERS, width, Fixed(std=0.4, noise=0.1), noise),
+            self._prior(request.X, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
             request,
+            budget,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),
             lo=lo,
             hi=hi,

@@ -17,8 +17,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from cloakgp.gp.family import Family, Setting, mean_kernel
 from cloakgp.gp.matrices import Array, Kernel
 
-#: Inputs that differ by less are taken for constant: the inverse of their spread overflows.
-SMALLEST_WIDTH = 1e-150
+#: Inputs that differ by less are taken for constant: no release file holds lengthscales that are a
+#: small share of their spread.
+SMALLEST_WIDTH = 1e-140
 
 Kind = Literal["smooth", "both", "rough"]
 Belief = tuple[tuple[float, float], ...]  # values, each with how much it is believed in

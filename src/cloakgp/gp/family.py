@@ -7,7 +7,7 @@ is ever given y.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -41,8 +41,8 @@ class Family:
     settings: tuple[Setting, ...]
 
     def __post_init__(self) -> None:
-        used = {number for setting in self.settings for number, _ in setting.variances}
-        if not used or not used <= set(range(len(self.kernels))):
+        used = [{number for number, _ in setting.variances} for setting in self.settings]
+        if not used or not all(set() < one <= set(range(len(self.kernels))) for one in used):
             raise ValueError("every setting of a family needs kernels of the family")
         if not abs(self.weights.sum() - 1.0) <= 1e-9 or np.any(self.weights <= 0.0):
             raise ValueError("the weights of a family must be positive and add up to 1")
@@ -56,9 +56,8 @@ class Family:
         """Return the whole kernel of a setting, without the level."""
         return _sum([(v, self.kernels[number]) for number, v in setting.variances])
 
-    def models(self, shape_of: Callable[[Kernel], Shape]) -> list[ScaledModel]:
-        """Return the model of each setting; ``shape_of`` gives a kernel its shape at the inputs."""
-        shapes = [shape_of(kernel) for kernel in self.kernels]
+    def models(self, shapes: Sequence[Shape]) -> list[ScaledModel]:
+        """Return the model of each setting, given the shape of each kernel at the inputs."""
         return [
             ScaledModel([(shapes[n], v) for n, v in s.variances], s.level, s.noise_variance)
             for s in self.settings

@@ -116,5 +116,5 @@ class SparseModel(LinearModel):
         # F_* Fᵀ (D + F Fᵀ)⁻¹ F F_*ᵀ = F_* (I − B⁻¹) F_*ᵀ: no matrix of points by people
         F = self.features(points)
         left = solve_triangular(self._B[0], F.T, lower=True)
-        unexplained = self.prior_variance(points) - np.einsum("pm,pm->p", F, F)
+        unexplained = variances(self.kernel, points) - np.einsum("pm,pm->p", F, F)
         return np.maximum(unexplained + np.einsum("mp,mp->p", left, left), 0.0)

@@ -249,7 +249,7 @@ class Facts:
         With a likelihood their noise is the scatter of single people's latent values.
         """
         assert self.family is not None
-        return self.family.models(self._shape)
+        return self.family.models([self._shape(kernel) for kernel in self.family.kernels])
 
     @cached_property
     def belief(self) -> Array:

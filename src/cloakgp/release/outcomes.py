@@ -176,7 +176,8 @@ class CountRelease(LatentRelease, of=Counts):
         # Relative to the mean, since squares of rates may overflow where rates do not.
         log_mean = np.log(first) - watched
         spread = self.average(points, lambda m, v: _spread(m - log_mean, v))[:, 0]
-        return first, first * np.sqrt(spread)
+        with np.errstate(over="ignore"):
+            return first, np.minimum(first * np.sqrt(spread), np.exp(LARGEST_EXPONENT))
 
     def predict_interval(
         self,
