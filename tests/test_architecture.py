@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def drawn(picture):
     return arrows
 
 
+@cache
 def imported():
     """Return what the source imports between rooms: when loaded, and at all."""
     early, ever = set(), set()

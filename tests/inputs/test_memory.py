@@ -4,11 +4,14 @@ import array
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from input_cases import ESTIMATORS, HEIGHTS, RNG, A, N, arrow, mixed, pandas, polars, refuse
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import (
+    PrivateGPClassifier,
     PrivateGPRegressor,
     PrivateGridSearch,
 )
@@ -38,6 +41,21 @@ VIEWS = {
         pandas.astype("float64[pyarrow]").rename(columns={"height": "public"}),
         None,
     ),
+    **{
+        f"values of {dtype or 'a frame'}, which have no name": (frame, frame["height"].array)
+        for dtype in ("", "Float64", "float64[pyarrow]")
+        for frame in [pandas.astype(dtype) if dtype else pandas]
+    },
+}
+
+#: Labels that are true or false, which Arrow and polars keep as bits.
+TRUTHS = pandas[["age"]].assign(ill=HEIGHTS > 1)
+IN_BITS = {
+    "pandas": TRUTHS,
+    "nullable": TRUTHS.astype({"ill": "boolean"}),
+    "arrow in pandas": TRUTHS.astype({"ill": "bool[pyarrow]"}),
+    "polars": pl.from_pandas(TRUTHS),
+    "arrow": pa.Table.from_pandas(TRUTHS),
 }
 
 
@@ -50,6 +68,25 @@ def test_outputs_that_lie_in_the_inputs_are_refused_whatever_their_name(case, ki
         y = X[:, 1] if isinstance(X, np.ndarray) else X["public"].rename("private")
     message = refuse(ESTIMATORS[kind](), "X shares memory with y", X, y)
     assert "pass X without the private column" in message
+
+
+@pytest.mark.parametrize("library", IN_BITS)
+def test_labels_that_are_true_or_false_are_found_in_any_library(library, unspent):
+    table, names = IN_BITS[library], {"ill": "public"}
+    if library == "arrow":
+        X = table.rename_columns(["age", "public"])
+    else:
+        X = table.rename(names) if library == "polars" else table.rename(columns=names)
+    model = PrivateGPClassifier(classes=[False, True])
+    refuse(model, "X shares memory with y in its column 'public'", X, table["ill"])
+
+
+@pytest.mark.parametrize("library", IN_BITS)
+def test_labels_that_are_true_or_false_are_fine_beside_the_inputs(library):
+    table = IN_BITS[library]
+    X = table.select(["age"]) if library in ("arrow", "polars") else table[["age"]]
+    model = PrivateGPClassifier(4 * RBF(2.0), classes=[False, True])
+    assert model.fit(X, table["ill"]).release_.private
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

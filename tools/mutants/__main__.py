@@ -7,7 +7,7 @@ import sys
 
 from tools.mutants import constants, functions
 from tools.mutants.modules import MODULES
-from tools.mutants.report import report
+from tools.mutants.report import is_listed, report
 
 
 def main() -> int:
@@ -22,11 +22,11 @@ def main() -> int:
     if not options.report:
         for module in modules:
             print(f"\n{module.name}", flush=True)
-            if functions.prepare(module, fresh=options.fresh):
-                constants.forget_survivors(module)
+            if functions.prepare(module, is_listed, fresh=options.fresh):
+                constants.forget_survivors(module, is_listed)
             functions.run(module, options.jobs)
             constants.run(module)
-    return 0 if report(modules) else 1
+    return 0 if report(modules, keep=not options.report) else 1
 
 
 if __name__ == "__main__":

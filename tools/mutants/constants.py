@@ -13,7 +13,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,15 +67,19 @@ def verdicts(module: Module) -> Iterator[Verdict]:
     """Yield what became of every mutant so far."""
     known = _known(module)
     for mutant in mutants(module):
-        where = module.label(mutant.source)
-        outcome = known.get(mutant.key, "not run")
-        yield Verdict(where, mutant.name, mutant.before, mutant.after, outcome)
+        yield _verdict(module, mutant, known.get(mutant.key, "not run"))
 
 
-def forget_survivors(module: Module) -> None:
-    """Drop every verdict but "killed"; to be called when tests have changed."""
-    killed = {key: value for key, value in _known(module).items() if value == "killed"}
-    _results(module).write_text(json.dumps(killed, indent=1))
+def _verdict(module: Module, mutant: Mutant, outcome: str) -> Verdict:
+    where = module.label(mutant.source)
+    return Verdict(where, mutant.name, mutant.before, mutant.after, outcome)
+
+
+def forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> None:
+    """Drop every verdict but "killed" and those listed; to be called when tests have changed."""
+    stay = {m.key for m in mutants(module) if is_listed(_verdict(module, m, "survived"))}
+    kept = {key: v for key, v in _known(module).items() if v == "killed" or key in stay}
+    _results(module).write_text(json.dumps(kept, indent=1))
 
 
 def mutants(module: Module) -> Iterator[Mutant]:

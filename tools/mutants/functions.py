@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,10 +44,10 @@ class Verdict:
     outcome: str  # "killed", "time limit or crash", "survived" or "not run"
 
 
-def prepare(module: Module, *, fresh: bool) -> bool:
+def prepare(module: Module, is_listed: Callable[[Verdict], bool], *, fresh: bool) -> bool:
     """Copy sources and tests into the folder of a module; keep results of unchanged functions.
 
-    Return whether the tests have changed, so that survivors need another trial.
+    Return whether the tests have changed, so that survivors that are not listed need another trial.
     """
     folder = module.folder
     if fresh:
@@ -69,14 +69,15 @@ def prepare(module: Module, *, fresh: bool) -> bool:
         sources=json.dumps([str(p) for p in sources]), tests=json.dumps([str(p) for p in tests])
     )
     _write(folder / "pyproject.toml", (ROOT / "pyproject.toml").read_bytes() + settings.encode())
-    return _forget_survivors(module)
+    return _forget_survivors(module, is_listed)
 
 
 def run(module: Module, jobs: int) -> None:
     """Test all mutants of a module that have no verdict yet."""
     command = [sys.executable, "-m", "tools.mutants.worker", str(jobs)]
+    paths = {"MUTANTS_STARTERS": str(module.folder / "starters.txt")}
     subprocess.run(
-        command, cwd=module.folder, env=environment(module.folder / "mutants"), check=True
+        command, cwd=module.folder, env=environment(module.folder / "mutants") | paths, check=True
     )
 
 
@@ -88,6 +89,11 @@ def environment(copy: Path) -> dict[str, str]:
 
 def verdicts(module: Module) -> Iterator[Verdict]:
     """Yield what became of every mutant of a module so far."""
+    return (verdict for _, _, verdict in _by_key(module))
+
+
+def _by_key(module: Module) -> Iterator[tuple[Path, str, Verdict]]:
+    """Yield where mutmut keeps the results of a file, its name for a mutant, and the verdict."""
     for source in module.source_files():
         copy = module.folder / "mutants" / source
         meta, spans = Path(f"{copy}.meta"), Path(f"{copy}.spans")
@@ -102,7 +108,7 @@ def verdicts(module: Module) -> Iterator[Verdict]:
             original = _lines(lines, where[f"{function}__mutmut_orig"])
             before, after = changed_lines(original, _lines(lines, where[mutant]))
             shown = function.removeprefix("x_").removeprefix("xǁ").replace("ǁ", ".")
-            yield Verdict(name, shown, before, after, _outcome(code))
+            yield meta, key, Verdict(name, shown, before, after, _outcome(code))
 
 
 def changed_lines(original: list[str], mutated: list[str]) -> tuple[str, str]:
@@ -132,21 +138,24 @@ def _outcome(code: int | None) -> str:
     return "killed" if code in KILLED else "time limit or crash"
 
 
-def _forget_survivors(module: Module) -> bool:
+def _forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> bool:
     """With other tests than last time, those that were not killed get another chance.
 
-    A time limit may be the fault of a busy machine, so these get one in every run.
+    Those that are listed stay as they are: no test is expected to kill them.  A time limit may be
+    the fault of a busy machine, so these get another chance in every run.
     """
     files = [ROOT / path for path in module.test_files()]
     state = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     stamp = module.folder / "tests.sha256"
     known = stamp.exists() and stamp.read_text() == state
-    for meta in module.folder.glob("mutants/src/**/*.meta"):
+    again = {"time limit or crash"} if known else {"time limit or crash", "survived"}
+    forgotten: dict[Path, list[str]] = {}
+    for meta, key, verdict in _by_key(module):
+        if verdict.outcome in again and not is_listed(verdict):
+            forgotten.setdefault(meta, []).append(key)
+    for meta, keys in forgotten.items():
         found = json.loads(meta.read_text())
-        codes = found["exit_code_by_key"]
-        for key, code in codes.items():
-            if code not in KILLED | SURVIVED or (not known and code in SURVIVED):
-                codes[key] = None
+        found["exit_code_by_key"].update(dict.fromkeys(keys))
         meta.write_text(json.dumps(found, indent=4))
     _write(stamp, state.encode())
     return not known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -19,6 +20,11 @@ OTHER_SIDE = {
     "any": "all",
     "all": "any",
 }
+
+#: How a string of SQL begins.
+SQL = re.compile(r"\W*(SELECT|INSERT|UPDATE|CREATE|PRAGMA|BEGIN|COMMIT|ROLLBACK|WHERE)\b")
+#: An error that is made here and raised elsewhere.
+AN_ERROR = m.Call(func=m.Name(value=m.MatchRegex(r"[A-Z]\w*(Error|Tampered|Failed|Exceeded)")))
 
 
 def other_side(node: cst.Call) -> Iterator[cst.Call]:
@@ -45,10 +51,21 @@ def forced_condition(node: cst.If | cst.While) -> Iterator[cst.If | cst.While]:
         yield node.with_changes(test=forced)
 
 
+def string(node: cst.BaseString) -> Iterator[cst.BaseString]:
+    """What mutmut makes of a string, but no SQL in other letters, which is the same SQL."""
+    for mutant in mutators.operator_string(node):
+        before, after = (getattr(each, "value", "") for each in (node, mutant))
+        if not (SQL.match(before) and before.casefold() == after.casefold()):
+            yield mutant
+
+
 def install() -> None:
     """Add these kinds to those of mutmut, and leave the wording of error messages alone."""
-    mutators.mutation_operators.extend(  # type: ignore[attr-defined]
+    operators = mutators.mutation_operators
+    operators[:] = [each for each in operators if each[1] is not mutators.operator_string]
+    operators.extend(  # type: ignore[attr-defined]
         [
+            (cst.BaseString, string),
             (cst.Call, other_side),
             (cst.Expr, forgotten_call),
             (cst.If, forced_condition),
@@ -59,9 +76,10 @@ def install() -> None:
     skips = visitor._skip_node_and_children
 
     def skip(self: file_mutation.MutationVisitor, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Raise):
+        if isinstance(node, cst.Raise) or m.matches(node, AN_ERROR):
             # Parts of a message; the mutant that raises without one, ValueError(None), stays.
-            self.wording = {n for n in file_mutation._walk(node) if isinstance(n, cst.SimpleString)}
+            strings = {n for n in file_mutation._walk(node) if isinstance(n, cst.SimpleString)}
+            self.wording = strings | getattr(self, "wording", set())
         return node in getattr(self, "wording", ()) or skips(self, node)
 
     visitor._skip_node_and_children = skip

@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, Phase, settings
 TIMES, SECONDS = 10.0, 4.0
 #: What mutmut reports as a time limit.
 TIME_IS_UP = 36
+#: Tests that start processes, by name: mutmut does not see which functions these call.
+STARTERS = Path(os.environ.get("MUTANTS_STARTERS", os.devnull))
 #: A mutant that fills the memory fails.
 BYTES = 8 << 30
 
@@ -62,11 +64,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item._nodeid = item.nodeid  # type: ignore[attr-defined]
 
 
+def starters() -> set[str]:
+    """Return the tests that start processes, as far as they have been run without a mutant."""
+    return set(STARTERS.read_text().splitlines()) if STARTERS.exists() else set()
+
+
+def _watch(event: str, _: object) -> None:
+    """Note the test that is running when a process is started."""
+    if event in ("os.fork", "subprocess.Popen") and _running:
+        test = _running.pop()
+        with STARTERS.open("a") as file:
+            file.write(f"{test}\n")
+
+
+_running: list[str] = []
+sys.addaudithook(_watch)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """End a mutant that hangs: by processor time, since other processes may be busy."""
     if not _is_mutant():
-        return (yield)
+        _running[:] = [item.nodeid]
+        try:
+            return (yield)
+        finally:
+            _running.clear()
     signal.signal(signal.SIGPROF, lambda *_: os._exit(TIME_IS_UP))
     limit = TIMES * _durations().get(item.nodeid, 0.0) + SECONDS
     signal.setitimer(signal.ITIMER_PROF, limit)

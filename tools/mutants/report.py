@@ -5,11 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tools.mutants import constants, functions
 from tools.mutants.functions import Verdict
 from tools.mutants.modules import LIST, Module, forgotten
+from tools.mutants.record import has_changed, record
 
 #: Why a mutant may survive.
 CATEGORIES = (
@@ -37,9 +39,15 @@ class Listed:
         return same and verdict.after in self.after
 
 
+@lru_cache
 def listed() -> list[Listed]:
     """Read the list."""
     return [_entry(entry) for entry in tomllib.loads(LIST.read_text()).get("mutant", [])]
+
+
+def is_listed(verdict: Verdict) -> bool:
+    """Tell whether a mutant may survive."""
+    return any(entry.covers(verdict) for entry in listed())
 
 
 def _entry(entry: dict[str, Any]) -> Listed:
@@ -50,8 +58,11 @@ def _entry(entry: dict[str, Any]) -> Listed:
     return found
 
 
-def report(modules: list[Module]) -> bool:
-    """Print a table and what is not as the list says; return whether all is well."""
+def report(modules: list[Module], *, keep: bool) -> bool:
+    """Print a table and what is not as the list says; return whether all is well.
+
+    ``keep`` records what was found about modules that are complete.
+    """
     entries = listed()
     problems = [f"belongs to no module of tools/mutants: {path}" for path in forgotten()]
     columns = ("mutants", "killed", "time limit or crash", "listed", "survived", "not run")
@@ -64,9 +75,10 @@ def report(modules: list[Module]) -> bool:
         counts = Counter(verdict.outcome for verdict in found)
         counts["mutants"], counts["survived"] = len(found), len(unlisted)
         counts["listed"] = len(survivors) - len(unlisted)
+        counts["stopped"] = counts["time limit or crash"]
         total += counts
         _row(module.name, counts, columns)
-        problems += [
+        wrong = [
             f"survived: {v.module}::{v.function}\n  - {v.before}\n  + {v.after}" for v in unlisted
         ]
         mine = {v.module for v in found}
@@ -74,11 +86,16 @@ def report(modules: list[Module]) -> bool:
             for after in entry.after if entry.module in mine else ():
                 one = Listed(**{**vars(entry), "after": (after,)})
                 if not any(one.covers(verdict) for verdict in survivors):
-                    problems.append(
+                    wrong.append(
                         f"listed, but does not survive: {one.module}::{one.function}\n"
                         f"  - {one.before}\n  + {after}"
                     )
+        problems += wrong
+        if keep and found and not wrong and not counts["not run"]:
+            record(module, counts)
     _row("all", total, columns)
+    stale = [module.name for module in modules if has_changed(module)]
+    print(f"changed since the record, or not recorded: {', '.join(stale)}" if stale else "")
     print("\n".join(["", *problems]) if problems else "")
     return not problems and not total["not run"]
 

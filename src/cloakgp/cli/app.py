@@ -22,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Publish a curve or map of one private column by public ones, differentially private.",
+    help="Publish a curve or a map of one private column, with differential privacy.",
 )
 
 

@@ -53,6 +53,8 @@ def columns_of(data: Any) -> Iterator[tuple[Any, Buffers]]:
             yield label, _series(data.iloc[:, place])
     elif isinstance(data, pd.Series | pd.Index):
         yield data.name, _series(data)
+    elif isinstance(data, pd.api.extensions.ExtensionArray):  # a series without its name
+        yield None, _series(pd.Series(data, copy=False))
     elif library == "polars" and hasattr(data, "get_columns"):
         yield from ((column.name, _polars(column)) for column in data.get_columns())
     elif library == "polars" and hasattr(data, "get_chunks"):
@@ -81,10 +83,12 @@ def _series(series: pd.Series | pd.Index) -> Buffers:
 
 
 def _polars(series: Any) -> Buffers:
-    found = []
+    found: Buffers = []
     for chunk in series.get_chunks():
         with contextlib.suppress(Exception):  # missing values, or no numbers
-            found.append(chunk.to_numpy(allow_copy=False))
+            # Booleans are bits, which NumPy cannot show without a copy, and Arrow can.
+            bits = str(chunk.dtype) == "Boolean"
+            found += _arrow(chunk.to_arrow()) if bits else [chunk.to_numpy(allow_copy=False)]
     return found
 
 
@@ -98,8 +102,8 @@ def _arrow(column: Any) -> Buffers:
                 continue
             memory = np.frombuffer(buffer, dtype=np.uint8)
             with contextlib.suppress(Exception):
-                width = piece.type.bit_width // 8
-                memory = memory[piece.offset * width : (piece.offset + len(piece)) * width]
+                width, end = piece.type.bit_width, piece.offset + len(piece)
+                memory = memory[piece.offset * width // 8 : -(-end * width // 8)]
             found.append(memory)
     return found
 

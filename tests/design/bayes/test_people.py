@@ -16,7 +16,7 @@ EVERYBODY = Problem(PRIOR.C, PRIOR.diagonal, PRIOR.factor, PRIOR.sigma, PRIOR.fl
 def test_sums_do_not_depend_on_the_blocks(monkeypatch, block):
     monkeypatch.setattr(people, "BLOCK", block)
     assert [n for place in slices(23) for n in range(23)[place]] == list(range(23))
-    found = add_up(EVERYBODY, 3, 2)
+    found = add_up(EVERYBODY.blocks(), 3, 2)
     V, a, L = EVERYBODY.V, EVERYBODY.a, EVERYBODY.L
     np.testing.assert_allclose(found.VL, V @ L)
     np.testing.assert_allclose(found.shared, L.T @ L)

@@ -128,6 +128,12 @@ def test_the_outermost_stage_finds_a_maximum_between_its_first_cells():
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 2e-10)
 
 
+def test_the_outermost_stage_covers_the_cells_that_it_leaves_out():
+    """Of a constant all cells are left out at once: they may lie a tenth of a hair above."""
+    [found] = core._outermost(lambda epsilon: np.full_like(epsilon, 0.25), 1.0)(np.array([0.5]))
+    assert found == pytest.approx(0.25 * (1 + 1e-10), rel=1e-13)
+
+
 # --- profiles
 
 
@@ -174,6 +180,33 @@ def test_a_profile_takes_the_first_selections_as_stages_and_the_rest_as_losses()
     losses, masses = core._range_losses(0.5, 1)
     [found] = core.profile_of([spends[2], spends[0]], 1.0)(np.array([0.4]))
     assert found == pytest.approx(masses @ gaussian(mu)(0.4 - losses), rel=1e-12)
+
+
+def test_a_selection_before_many_losses_is_hardly_above_the_exact_one():
+    """More than 64 losses are joined by chords, over all that the selection looks at."""
+    later = [Spend("pure", 0.05)] * 100 + [Spend("gaussian", 0.3)]
+    losses, masses = core._losses(later)
+    assert len(losses) == 101
+    epsilons = np.array([0.0, 0.5, 1.0])
+    exact = core._outermost(core._mixed(losses, masses, 0.3), 1.5)(epsilons)
+    found = core.profile_of([Spend("bounded-range", 1.5), *later], 1.0)(epsilons)
+    assert np.all(exact * (1 - 1e-12) <= found)
+    assert np.all(found <= exact * (1 + 2e-6))
+
+
+@pytest.mark.parametrize(("first", "second"), [(2.0, 0.3), (0.3, 2.0)])
+def test_a_large_selection_and_a_small_one_are_hardly_above_a_recursion(first, second):
+    spends = [Spend("bounded-range", first), Spend("bounded-range", second), Spend("gaussian", 0.5)]
+    [found] = core.profile_of(spends, 1.0)(np.array([0.4]))
+    below = after_selection(core._outermost(gaussian(0.5), second), first, 0.4, 201)
+    assert below <= found <= below * (1 + 1e-5)
+
+
+def test_a_tiny_selection_over_a_wide_range_is_counted_as_a_little_more():
+    spends = [Spend("bounded-range", 0.5), Spend("gaussian", 0.5)]
+    tiny = [spends[0], Spend("bounded-range", 1e-9), spends[1]]
+    plain, more = (core.profile_of(each, 50.0)(np.array([0.4])) for each in (spends, tiny))
+    assert plain < more < 1.01 * plain
 
 
 # --- losses
@@ -246,6 +279,16 @@ def test_a_loss_is_spread_to_both_ends_of_its_cell():
     assert core._spread(losses, masses, 5)[0] is losses
 
 
+@pytest.mark.parametrize("inner", [0.05, math.nextafter(0.05, 0.0), math.nextafter(0.05, 1.0)])
+def test_no_mass_is_negative_though_a_loss_is_rounded_out_of_its_cell(inner):
+    for top in (0.1, 0.3, 0.7, 1.0):
+        losses = np.array([0.0] * 8 + [top / 0.1 * inner, top])
+        grid, spread = core._spread(losses, np.full(10, 0.1), 7)
+        assert len(grid) == 7
+        assert spread.min() >= 0.0
+        assert spread.sum() == pytest.approx(1.0, rel=1e-15)
+
+
 # --- totals
 
 
@@ -264,6 +307,27 @@ def test_the_hair_and_the_grid_are_paid_for():
     release = Spend("gaussian", 1e3 / 64)
     bare = gaussian_epsilon(1 / release.size, 1e-5)
     assert total_guarantee([release], 1e-5) >= bare * (1 - 2e-9) + 1e-14 * release.size**2
+
+
+def test_the_grid_is_paid_for_in_delta_too(monkeypatch):
+    monkeypatch.setattr(totals, "GRID_COST", 0.1)
+    bare = (1.0 - 0.1 * 0.7**2) / (1.0 + 0.5 * HAIR)
+    expected = float(gaussian(0.7)(bare)) / (1.0 - HAIR)
+    assert total_delta([Spend("gaussian", 0.7)], 1.0) == pytest.approx(expected, rel=1e-12)
+
+
+def test_sizes_of_gaussians_do_not_add_up():
+    """4,000 of a tenth, 400 in all, are one of 6.3."""
+    many, one = [Spend("gaussian", 0.1)] * 4000, [Spend("gaussian", 0.1 * math.sqrt(4000))]
+    assert total_guarantee(many, 1e-5) == pytest.approx(total_guarantee(one, 1e-5), rel=1e-9)
+    assert total_delta(many, 40.0) == pytest.approx(total_delta(one, 40.0), rel=1e-9)
+
+
+def test_epsilon_and_delta_of_two_selections_belong_together():
+    spends = [Spend("bounded-range", 1.5), Spend("bounded-range", 0.4), Spend("gaussian", 0.5)]
+    epsilon = total_guarantee(spends, 1e-3)
+    assert epsilon > 2.0
+    assert total_delta(spends, epsilon) == pytest.approx(1e-3, rel=1e-4)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
@@ -348,3 +412,16 @@ def test_the_recommended_split_has_the_smallest_sum_of_regret_and_noise():
         found = recommend_split(epsilon, delta, regret=regret, noise=noise)
         splits = [split_budget(epsilon, delta, selection=epsilon * k / 20) for k in range(1, 20)]
         assert found == min(splits, key=lambda s: regret / s.selection.size + noise * s.sigma)
+
+
+def test_a_recommendation_is_for_the_kind_of_selection_that_is_asked_for():
+    for kind in ("pure", "bounded-range"):
+        found = recommend_split(1.0, 1e-3, regret=1.0, noise=1.0, kind=kind)
+        assert found.selection.kind == kind
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.inf, math.nan])
+@pytest.mark.parametrize("name", ["regret", "noise"])
+def test_a_recommendation_needs_positive_numbers_and_names_what_is_none(name, wrong):
+    with pytest.raises(ValueError, match=f"^{name} must be a number > 0, got {wrong!r}"):
+        recommend_split(1.0, 1e-3, **{"regret": 1.0, "noise": 1.0, name: wrong})

@@ -216,6 +216,19 @@ def test_the_total_loss_counts_whole_steps_of_each_row():
         assert core._total_loss(folds, u, loss) == expected
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("beyond", "end"), [(1.7, 1.0), (-0.7, 0.0)])
+def test_predictions_beyond_the_bounds_count_as_the_bounds(beyond, end, loss):
+    def total(offset):
+        test, train = np.array([1]), np.array([0])
+        fold = folding.UnitFold(
+            test, train, np.array([offset]), np.zeros((1, 1)), tau=np.array([0.5])
+        )
+        return core._total_loss([fold], np.array([0.0, 0.4]), loss)
+
+    assert total(beyond) == total(end)
+
+
 def test_sums_of_losses_that_floats_could_not_hold_are_exact():
     rows = 3 * 2**20 + 1
     people, mean = np.arange(1, rows + 1), np.full(rows, 1.0 - 2.0**-32)
@@ -227,8 +240,9 @@ def test_sums_of_losses_that_floats_could_not_hold_are_exact():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_losses_stay_between_zero_and_one(loss):
+    """At the last τ, far beyond the largest that is used, rounding alone would lead to 3."""
     p, u = np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101))
-    for tau in (0.0, 1e-17, 1e-9, 64.0):
+    for tau in (0.0, 1e-17, 1e-9, 64.0, 1e8):
         rows = losses.row_losses(p, u, np.full_like(p, tau), loss)
         assert rows.min() >= 0.0
         assert rows.max() <= 1.0

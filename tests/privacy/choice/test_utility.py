@@ -433,11 +433,11 @@ GOOD = {"test": [0], "train": [1], "offset": [0.0], "G": [[0.1]], "tau": [0.1]}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"test": [2]}, "row numbers from 0 to 1"),
+        ({"test": [2]}, "^test must hold row numbers from 0 to 1"),
         ({"test": [-1]}, "row numbers from 0 to 1"),
         ({"test": [0.5]}, "list of row numbers"),
         ({"test": [1]}, "tested in one fold only"),
-        ({"train": [1, 1], "G": [[0.1, 0.1]]}, "names a row twice"),
+        ({"train": [1, 1], "G": [[0.1, 0.1]]}, "^train names a row twice"),
         ({"G": [[0.1, 0.2]]}, "G must be finite and of shape"),
         ({"G": [[np.nan]]}, "G must be finite"),
         ({"G": [[1e12]]}, "must stay below"),

@@ -76,6 +76,13 @@ def test_a_spend_whose_equivalent_is_no_number_is_not_counted(monkeypatch, size)
     unseen = Spend("pure", 0.123456)  # others are remembered
     with pytest.raises(LedgerError, match="cannot be counted"):
         cost((unseen,))
+    sizes = {unseen: size, Spend("pure", 0.234567): 1.0}
+    monkeypatch.setattr(
+        accounts, "gaussian_equivalent", lambda spend: SimpleNamespace(size=sizes[spend])
+    )
+    for several in (tuple(sizes), tuple(sizes)[::-1]):
+        with pytest.raises(LedgerError, match="cannot be counted"):
+            cost(several)
 
 
 @pytest.mark.parametrize("first", [[TENTH], [SELECTION], [PURE], [SELECTION, RELEASE], [RELEASE]])
@@ -111,6 +118,13 @@ def test_what_was_spent_is_the_total_of_the_first_entry_and_one_gaussian():
     found = account([SELECTION], [PURE], [RELEASE])
     as_one = filter_spends([SELECTION], float(cost((PURE, RELEASE))))
     assert spent(found) == total_guarantee(as_one, CAP[1])
+
+
+@pytest.mark.parametrize("first", [TENTH, SELECTION, PURE])
+def test_an_account_that_is_just_full_has_spent_its_cap_and_no_more(first):
+    """The total of what fits may end in other digits than the cap."""
+    full = Account(*CAP, first=(first,), rest=Fraction(filter_allowance([first], *CAP)))
+    assert spent(full) == CAP[0] < total_guarantee(filter_spends([first], float(full.rest)), CAP[1])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The book: what follows from entries, and how little is read once most of it is known."""
 
+import json
 import multiprocessing
 import os
 import threading
@@ -186,16 +187,22 @@ def test_many_entries_that_others_make_meanwhile_are_read_outside_of_the_lock(st
     spending("r0").record(store)
 
     def others():
-        store.before_write = lambda: None
-        for number in range(8):
-            Spending("people", (TENTH,), f"o{number}", None, {}, "them").record(store)
+        """Another process, of whose reading this one knows nothing."""
+        store.before_write, store.identity = lambda: None, lambda: "them"
+        for _ in range(8):
+            name = f"o{len(store.rows)}"
+            Spending("people", (TENTH,), name, None, {}, "them").record(store)
+        del store.identity
 
-    others_store_pages = store.pages
     store.before_write = others
     entry_made, after = spending("ours").record(store)
     assert after.releases == 10
     assert entry_made.sequence == 12
-    assert max(rows for locked, rows in others_store_pages if locked) <= 3
+    store.before_write = others
+    opening("others").record(store)
+    assert json.loads(store.rows[-1][1])["dataset"] == "others"
+    assert len(store.rows) == 21
+    assert max(rows for locked, rows in store.pages if locked) <= 3
 
 
 def tear(store):

@@ -189,6 +189,27 @@ def test_a_spend_that_makes_no_sense_is_refused_and_not_counted(ledger, wrong):
     assert ledger.history() == before
 
 
+@pytest.mark.parametrize("name", ["dataset", "what", "release_id"])
+def test_a_name_that_cannot_be_printed_is_refused_by_its_parameter(ledger, name):
+    with pytest.raises(LedgerError, match=f"^{name} must be"):
+        spend(ledger, **{name: "two\nlines"})
+
+
+def test_spends_that_are_none_and_statements_that_are_no_numbers_are_refused_by_name(ledger):
+    with pytest.raises(LedgerError, match=r"^spends is empty"):
+        spend(ledger, spends=[])
+    with pytest.raises(ValueError, match=r"^stated must be a number"):
+        spend(ledger, stated=("1", 1e-5))
+
+
+def test_a_receipt_tells_what_was_recorded(ledger):
+    receipt = spend(ledger, "r1")
+    entry = ledger.history("people")[-1]
+    assert (receipt.dataset, receipt.release_id) == ("people", "r1")
+    assert (receipt.sequence, receipt.hash) == (entry.sequence, entry.hash)
+    assert (receipt.when, receipt.spent) == (entry.facts["when"], ledger.spent("people"))
+
+
 def test_a_total_that_is_no_number_never_fits(ledger, monkeypatch):
     spend(ledger, "r1")
     before = ledger.verify()

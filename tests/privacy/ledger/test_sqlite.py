@@ -4,6 +4,7 @@ import contextlib
 import copy
 import os
 import pickle
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -17,6 +18,7 @@ from sklearn.base import clone
 from cloakgp import PrivateGPRegressor
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import Ledger, LedgerError, sqlite, writing
+from cloakgp.privacy.ledger.errors import CommitFailed
 
 
 @pytest.fixture
@@ -128,7 +130,7 @@ def test_another_database_is_refused_and_left_as_it_was(path):
     before = path.read_bytes()
     ledger = Ledger(path)
     for act in (ledger.history, lambda: spend(ledger), lambda: ledger.open("people", *CAP)):
-        with pytest.raises(LedgerError, match="not a ledger"):
+        with pytest.raises(LedgerError, match=f"^{re.escape(str(path))} is not a ledger"):
             act()
     assert path.read_bytes() == before
 
@@ -281,9 +283,17 @@ def test_a_ledger_is_made_on_a_disk_without_links(path, monkeypatch):
     def refuse(*_):
         raise OSError("no links here")
 
+    replace, modes = os.replace, []
+
+    def watched(made, name):
+        modes.append(path.stat().st_mode & 0o777)
+        replace(made, name)
+
     monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "replace", watched)
     spend(Ledger(path).open("people", *CAP, create=True))
     assert os.listdir(path.parent) == [path.name]
+    assert modes == [0o600]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -431,6 +441,76 @@ def test_a_copy_in_wal_mode_can_be_read_in_a_folder_that_cannot_be_written(publi
 
     assert "was read" in as_nobody(look)
     assert "Nothing was spent" in as_nobody(lambda: spend(ledger, "r2"))
+
+
+def test_a_copy_in_wal_mode_whose_log_cannot_be_read_is_refused(public):
+    """Without its log it could be read as it was before the last spends."""
+    path = public / "budget.ledger"
+    ledger = Ledger(path).open("people", *CAP, create=True)
+    with in_wal_mode(path, "r1"):
+        copies = {each: each.read_bytes() for each in public.iterdir() if "shm" not in each.name}
+    for each, content in copies.items():
+        each.write_bytes(content)
+        each.chmod(0o444)
+    assert len(copies) == 2
+    public.chmod(0o555)
+    assert "cannot be used" in as_nobody(lambda: releases(ledger))
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_CANTOPEN, 526, sqlite3.SQLITE_READONLY, 1288])
+def test_where_no_file_can_be_made_beside_it_the_file_is_read_alone(code, path, monkeypatch):
+    """Codes of SQLite have more than their last eight bits."""
+    opened = connections_that_fail_with(code, monkeypatch)
+    assert sqlite._reader(path) == "connected"
+    assert opened == ["mode=rw", "mode=ro&immutable=1"]
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR, 522, 256])
+def test_for_any_other_reason_it_is_not(code, path, monkeypatch):
+    opened = connections_that_fail_with(code, monkeypatch)
+    with pytest.raises(sqlite3.OperationalError):
+        sqlite._reader(path)
+    assert opened == ["mode=rw"]
+
+
+def connections_that_fail_with(code, monkeypatch):
+    """Let no file be opened for writing; return the list of what is tried."""
+    opened = []
+
+    def connect(path, mode):
+        opened.append(mode)
+        if mode == "mode=rw":
+            error = sqlite3.OperationalError("no")
+            error.sqlite_errorcode = code
+            raise error
+        return "connected"
+
+    monkeypatch.setattr(sqlite, "connect", connect)
+    return opened
+
+
+def test_a_commit_that_fails_says_why_and_of_which_ledger(path):
+    class Full:
+        def execute(self, _):
+            error = sqlite3.OperationalError("no")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+    reason = f"the ledger {re.escape(str(path))} cannot be used: the disk is full; make room[.]"
+    with pytest.raises(CommitFailed, match=f"^{reason}$"):
+        sqlite.SQLiteStore(path)._commit(Full())
+
+
+def test_nobody_can_commit_between_two_looks_of_a_reader(ledger, path):
+    spend(ledger, "r1")
+    with sqlite.SQLiteStore(path).read() as transaction, raw(path) as other:
+        transaction.page(0, 10)
+        other.execute("PRAGMA busy_timeout = 0")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("PRAGMA user_version = 7")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("COMMIT")
+        other.execute("ROLLBACK")
 
 
 def test_a_commit_waits_for_the_disk(ledger, path):

@@ -30,6 +30,11 @@ def test_parts_share_one_sigma(calibration, parts):
     assert budget.part_sigma == budget.sigma * math.sqrt(parts)
 
 
+def test_a_budget_is_for_one_release_unless_told_otherwise():
+    budget = Budget(0.5, 1e-5)
+    assert (budget.parts, budget.part_sigma) == (1, gaussian_sigma(0.5, 1e-5))
+
+
 def test_its_numbers_are_pythons_own_and_cannot_be_changed():
     budget = Budget(np.float16(0.01), np.float32(1e-5), parts=np.int8(3))
     assert (type(budget.epsilon), type(budget.delta)) == (float, float)

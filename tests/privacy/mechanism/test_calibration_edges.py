@@ -37,7 +37,7 @@ def test_the_smallest_epsilon_is_found_to_the_last_digit(epsilon):
     assert gaussian_epsilon(sigma, delta) == epsilon * (1.0 + HAIR)
 
 
-@pytest.mark.parametrize("sigma", [MIDDLE, 1.0])
+@pytest.mark.parametrize("sigma", [0.5, MIDDLE, 1.0])
 def test_the_smallest_private_sigma_is_found_to_the_last_digit(sigma):
     budgets = np.linspace(0.5, 2.0, 400)
     epsilon = next(e for e in budgets if falls_at(lambda s, e=e: privacy_profile(s, e), sigma))

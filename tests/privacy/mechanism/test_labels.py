@@ -113,6 +113,16 @@ def test_groups_of_several_labels_must_fit_the_joint_bound():
         release_labels(too_far, ["low", "high"], CLASSES, BUDGET, groups=[0, 0])
 
 
+def test_three_classes_are_bounded_jointly_and_two_are_not():
+    """Three columns at 120°, halved: signs move them by 1, labels of three classes by 1.06."""
+    angles = 2 * np.pi / 3 * np.arange(3)
+    sketch = quantise(0.5 * np.array([np.cos(angles), np.sin(angles)]))
+    one = [0, 0, 0]
+    assert release_labels(sketch, ["a", "b", "b"], ["a", "b"], BUDGET, groups=one).private
+    with pytest.raises(ValueError, match="longer than 1"):
+        release_labels(sketch, ["a", "b", "c"], ["a", "b", "c"], BUDGET, groups=one)
+
+
 def test_a_column_of_labels_is_as_good_as_a_row_of_them():
     sketch, given = random_sketch(3, 50), labels(50)
     flat, column = (
@@ -148,7 +158,7 @@ def test_labels_of_any_kind_are_found_among_the_classes(given, classes):
         (["b", "a", "b"], ("a", "b")),
         (np.array([["b"], ["a"]]), ("a", "b")),
     ],
-    ids=str,
+    ids=["integers", "floats", "truths", "strings", "a column"],
 )
 def test_classes_that_are_public_are_found_in_order(given, found):
     assert found_classes(given) == found

@@ -177,3 +177,17 @@ def test_numbers_among_strings_are_not_taken_for_strings():
     with pytest.raises(ValueError, match="Unknown label type"):
         core.found_classes(["1", 1])
     assert core.found_classes(np.array(["2", "1"])) == ("1", "2")
+
+
+@pytest.mark.filterwarnings("ignore")  # as an error, the warning of NumPy would do the same
+def test_complex_outputs_and_bounds_are_refused_and_not_cut():
+    whole = np.array([1.0 + 0.0j, 2.0])
+    with pytest.raises(ValueError, match="y must be numbers"):
+        core.checked_outputs(whole, (0, 3), 2)
+    with pytest.raises(ValueError, match="bounds must be two numbers"):
+        core.checked_outputs([1.0, 2.0], (0.0, 3.0 + 0.0j), 2)
+
+
+def test_bounds_the_wrong_way_round_are_shown_as_they_were_given():
+    with pytest.raises(ValueError, match=r"got lo=5, hi=1$"):
+        core.checked_outputs([1.0, 2.0], (5, 1), 2)

@@ -199,6 +199,7 @@ def test_the_grid_check_is_that_of_the_lemma():
     assert core.grid_is_fine_enough(1e300, 1, 1.0)
     assert not core.grid_is_fine_enough(1e-300, 1, 1.0)
     assert core.grid_is_fine_enough(0.5, 0, 1.0)
+    assert core.grid_is_fine_enough(0.5, 0, 0.0)
     assert not core.grid_is_fine_enough(0.0, 0, 1.0)
     for scale, epsilon in [(0.0, 1.0), (-1e9, 1.0), (math.nan, 1.0), (1e9, math.nan), (1e9, -1.0)]:
         assert not core.grid_is_fine_enough(scale, 1, epsilon)
@@ -225,12 +226,22 @@ def test_nobody_and_nothing_to_publish_are_fine():
     assert squared_sensitivity(Sketch(np.zeros((0, 4), dtype=np.int32), 20)) == 0
     out = release(Sketch(np.zeros((0, 4), dtype=np.int32), 20), np.ones(4), (0, 1), BUDGET)
     assert out.s.shape == (0,)
+    nothing = core.add_discrete_gaussian(np.zeros((0, 2), dtype=np.int64), 5.0)
+    assert (nothing.shape, nothing.dtype) == ((0, 2), np.int64)
 
 
 def test_a_rehearsal_is_stamped_as_not_private():
     sketch = random_sketch(2, 3)
     assert release(sketch, [0, 0, 1], (0, 1), BUDGET).private
     assert not release(sketch, [0, 0, 1], (0, 1), BUDGET, noise=NO_NOISE).private
+
+
+def test_what_is_published_says_with_how_many_others_it_shares_its_budget():
+    sketch = random_sketch(2, 3)
+    for parts in (1, 3):
+        assert release(sketch, [0, 0, 1], (0, 1), Budget(1.0, 0.01, parts=parts)).parts == parts
+    alone = core.NoisySketch(np.zeros(2, dtype=np.int64), 30, 1.0, 1.0, 1.0, 0.01, "analytic", True)
+    assert alone.parts == 1
 
 
 # --- what is checked is what is used
@@ -301,7 +312,8 @@ def test_a_budget_of_another_kind_is_refused_before_anything_is_spent():
     spent = []
     for act in ACTS.values():
         for budget in (Generous(1.0, 0.01), (1.0, 0.01), None):
-            with pytest.raises(TypeError, match=r"budget must be a Budget\(epsilon, delta\)"):
+            kind = type(budget).__name__
+            with pytest.raises(TypeError, match=rf"a Budget\(epsilon, delta\), got {kind}$"):
                 act(random_sketch(2, 2), budget, noise=Noise(commit=lambda: spent.append(1)))
     assert spent == []
 

@@ -41,7 +41,7 @@ app = typer.Typer(
     help="Keep track of what data sets have spent: open a budget, see what is left.",
 )
 
-File = Annotated[str, typer.Argument(help="The ledger, a file", metavar="LEDGER")]
+File = Annotated[str, typer.Argument(help="The ledger file", metavar="LEDGER")]
 Dataset = Annotated[str, typer.Argument(help="Name of the data set", metavar="DATASET")]
 OneDataset = Annotated[
     str | None,

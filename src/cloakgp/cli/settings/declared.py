@@ -91,13 +91,11 @@ class Declared:
     inputs: tuple[str, ...] = setting(readers.NAMES, "Public columns to predict from", default=())
     output: tuple[str, ...] = setting(readers.NAMES, "Private columns", default=())
     exposure: str | None = setting(
-        readers.NAME, "Public column: how long or how large each row was watched"
+        readers.NAME, "Public column: years watched, people at risk or the like"
     )
-    at: str | None = setting(readers.PLACES, "Points that matter: a grid or a file")
+    at: str | None = setting(readers.PLACES, "Points where accuracy matters: a grid or a file")
     groups: str | None = setting(readers.NAME, "Column that names the owner of each row")
-    decimal: str = setting(
-        readers.DECIMAL, "Decimal sign of the numbers in a text table", default="."
-    )
+    decimal: str = setting(readers.DECIMAL, "Decimal sign in a text table", default=".")
     candidates: Candidates = setting(
         Reader("NAME=VALUE|VALUE", read_candidates),
         "Values of a setting to choose from; repeat for several settings",
@@ -144,8 +142,8 @@ class Declared:
     cap: float | None = setting(
         readers.LIMIT, "Counts above the cap are clipped to it", panel=GUARANTEE
     )
-    epsilon: float | None = setting(readers.NUMBER, "Privacy budget", panel=GUARANTEE)
-    delta: float | None = setting(readers.NUMBER, "Privacy budget", panel=GUARANTEE)
+    epsilon: float | None = setting(readers.NUMBER, "Privacy budget: epsilon", panel=GUARANTEE)
+    delta: float | None = setting(readers.NUMBER, "Privacy budget: delta", panel=GUARANTEE)
     calibration: Calibration | None = setting(
         one_of(Calibration), "How epsilon sets the noise", panel=GUARANTEE
     )
@@ -162,7 +160,7 @@ class Declared:
         readers.NUMBER, "Variance of outputs around the curve", panel=MODEL, varied=True
     )
     prior_mean: tuple[float, ...] | None = setting(
-        readers.NUMBERS, "Mean before anything is known", panel=MODEL, varied=True
+        readers.NUMBERS, "Prior mean of the curve", panel=MODEL, varied=True
     )
     learn: bool | str | None = setting(
         readers.LEARN,
@@ -179,7 +177,7 @@ class Declared:
         one_of(DesignName), "Which numbers are published", panel=MODEL, varied=True
     )
     target: str | None = setting(
-        one_of(Literal["auto", "points", "latents"]), "What the design is best for", panel=MODEL
+        one_of(Literal["auto", "points", "latents"]), "What the design optimises for", panel=MODEL
     )
     iterations: int | None = setting(readers.COUNT, "Steps that share the budget", panel=MODEL)
     decode: Decode | None = setting(one_of(Decode), "How predictions are made", panel=MODEL)
@@ -217,8 +215,8 @@ def help_of(name: str) -> str:
     default = default_of(name)
     if isinstance(default, int | float):
         number = f"{default:g}".replace("e-0", "e-")
-        return f"{DECLARED[name].help}, {number} if not given"
-    return f"{DECLARED[name].help}{', a point if not given' if default == '.' else ''}"
+        return f"{DECLARED[name].help} (default {number})"
+    return f"{DECLARED[name].help}{' (default: a point)' if default == '.' else ''}"
 
 
 @cache

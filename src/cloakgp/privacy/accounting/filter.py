@@ -2,8 +2,8 @@
 
 ``total_guarantee`` is for sizes fixed in advance.  People who keep a budget look at results and at
 what is left, and choose the next spend by both.  So only the first entry of an account, fixed
-before anything was seen, is counted exactly; everything after it is counted as the Gaussian that
-reveals at least as much, and 1/σ² of those adds up however they were chosen.  Nothing here sees
+before anything was seen, is counted exactly; whatever comes after is counted as the Gaussian that
+reveals at least as much, and 1/σ² of those adds up whoever chooses it, and how.  Nothing here sees
 data.  Claim and proof: ``filter.md``.
 """
 

@@ -1,4 +1,4 @@
-"""What several spends on the same people cost together, with kinds and sizes fixed in advance.
+"""What several spends on the same people amount to, their kinds and sizes fixed in advance.
 
 Nothing here sees data.  ``total_guarantee`` says what all spends together have revealed, in the
 order in which they were made.  What is returned lies on the private side: every step is an upper

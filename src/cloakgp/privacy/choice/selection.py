@@ -1,4 +1,4 @@
-"""A private choice of one candidate: one whose loss is the smallest, or nearly.
+"""A private choice of one candidate: which has the smallest loss, or nearly.
 
 Losses are integers, each of a known integer sensitivity, and the choice is OpenDP's, exact for
 integers.  The result holds the index that was chosen and public facts, never a loss.  Claims and

@@ -42,8 +42,8 @@ def utility_sensitivity(
 ) -> float:
     """Return how far one person can move the cross-validated loss of a candidate.  Reads no y.
 
-    This is what ``select`` uses, in the units of the loss: rounded up, with room for the rounding
-    of losses.
+    This is what ``select`` uses: rounded up, with the room that rounding of losses needs.  In the
+    units of the loss.
     """
     lo, width = _checked_bounds(bounds)
     people = 1 + max((int(np.max(f.test, initial=-1)) for f in folds), default=-1)
@@ -69,9 +69,9 @@ def select(
     """Choose the candidate with a small cross-validated loss: ε-private.
 
     ``y`` (N,) is clipped into the public ``bounds``.  Candidates for which ``keep`` is false are
-    left out; ``keep`` must be decided from public facts.  Sensitivities are computed here, from the
-    folds, whatever the caller claims.  With a rehearsal the ``noise`` comes from a function, and
-    the choice is stamped as not private.
+    left out; ``keep`` must be decided from public facts.  Sensitivities are computed here, from
+    the folds, whatever anybody said about them.  With a rehearsal the ``noise`` comes from a
+    function, and the choice is stamped as not private.
     """
     # Copied, and each read once: what is checked is what is used.
     choice, rehearsal, commit = (

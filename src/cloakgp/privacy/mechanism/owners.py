@@ -1,8 +1,8 @@
 """Who owns which rows.  Public: labels are compared, and nothing else is done with them.
 
 One owner taken for two would be promised too much; two taken for one only cost accuracy.  So labels
-are compared as they are, by Python's equality, never sorted and never converted, and labels that
-this cannot tell apart safely are refused.  Claim and proof: ``groups.md``.
+are compared as they are, by Python's equality, never sorted and never converted, and whatever that
+could not tell apart safely is refused.  Claim and proof: ``groups.md``.
 """
 
 from __future__ import annotations

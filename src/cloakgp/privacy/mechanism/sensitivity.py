@@ -1,7 +1,7 @@
 """How far one person can move a sketch: column lengths, in exact integer arithmetic.
 
 Everything here is public: T and who owns which rows.  The release calls ``squared_sensitivity`` on
-the very integers that it multiplies with, in a copy of its own, whatever the caller claims about T.
+the very integers that it multiplies with, a copy of its own, whatever anybody said about T before.
 Claims and proofs: ``quantisation.md`` and ``groups.md``.
 """
 
