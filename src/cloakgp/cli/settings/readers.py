@@ -101,7 +101,7 @@ def read_decimal(where: str, value: Any) -> str:
 
 def read_learn(where: str, value: Any) -> bool | str:
     """Return whether hyperparameters are learnt: a word, or true and false in a settings file."""
-    words = {"auto": "auto", "yes": True, "no": False}
+    words: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
     if isinstance(value, bool):
         return value
     if not isinstance(value, str) or value not in words:
