@@ -129,7 +129,15 @@ def test_the_prior_mean_is_where_predictions_end_up_far_away():
     for mean in (0.0, 2.5, 7.0):
         model = estimator(RBF(3.0), epsilon=50, prior_mean=mean).fit(X, y)
         assert model.predict(far)[0] == pytest.approx(mean)
-    assert estimator(epsilon=50).fit(X, y).predict(far)[0] == pytest.approx(5.0)
+    fixed = estimator(epsilon=50, learn=False).fit(X, y)
+    assert fixed.predict(far)[0] == pytest.approx(5.0)
+
+
+def test_a_learnt_level_is_where_predictions_end_up_far_away():
+    """Far away nothing but the level is known: it is that of the people, not of the bounds."""
+    high = np.full(N, 8.0)
+    model = estimator(epsilon=50).fit(X, high)
+    assert 5.0 < model.predict([[1e3, 1e3]])[0] < 9.0
 
 
 # --- options

@@ -315,8 +315,10 @@ class Facts:
 
     def _likely_latents(self, model: LinearModel, column: int) -> list[tuple[float, Array]]:
         """Return three places where f may be at the people, with their chances."""
-        std = np.sqrt(model.prior_variance(self.X))
         mean = self.prior_latents(column)
+        if self.decode == "direct" and self.iterations == 1:  # the one step there is starts here
+            return [(1.0, mean)]
+        std = np.sqrt(model.prior_variance(self.X))
         return [(chance, mean + node * std) for node, chance in LIKELY]
 
     def _shape(self, kernel: Any) -> Shape:
