@@ -38,14 +38,14 @@ def test_every_file_of_the_core_is_mutated():
 @pytest.mark.parametrize("name", recorded())
 def test_every_mutant_is_killed_or_stopped_or_listed(name):
     counts = recorded()[name]
-    assert counts["mutants"] == counts["killed"] + counts["stopped"] + counts["listed"] > 0
+    assert counts["mutants"] == counts["killed"] + counts["stopped"] + counts["listed"]
 
 
 @pytest.mark.parametrize("name", recorded())
 def test_the_list_has_a_line_for_all_that_survived(name):
     """Different changes may lead to the same line, so that there can be a few lines less."""
     entries = tomllib.loads(LIST.read_text())["mutant"]
-    mine = [entry for entry in entries if entry["module"].split(".")[0] == name]
+    mine = [entry for entry in entries if entry["module"] == name]
     lines = sum(1 if isinstance(e["after"], str) else len(e["after"]) for e in mine)
     assert 0.9 * recorded()[name]["listed"] <= lines <= recorded()[name]["listed"]
 

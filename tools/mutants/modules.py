@@ -19,6 +19,11 @@ DOORS = "mechanism/test_numbers.py"
 NOT_BEHAVIOUR = "test_proofs.py"
 
 
+#: Files of the ledger, each of which all tests of the ledger are run against.
+LEDGER = ("names", "inputs", "errors", "store", "history", "accounts", "book", "writing")
+LEDGER = (*LEDGER, "sqlite", "ledger")
+
+
 @dataclass(frozen=True)
 class Module:
     """A part of the core, and the tests that are to notice its mutants."""
@@ -32,12 +37,12 @@ class Module:
         return WORKSHOP / self.name
 
     def source_files(self) -> list[Path]:
-        """Its file or, of a package, its files, from the root of the project."""
-        return _matching(CORE, (f"**/{self.name}.py", f"**/{self.name}/*.py"))
+        """Its file, from the root of the project; names of the ledger's modules begin with it."""
+        return _matching(CORE, (f"**/{self.name.replace('.', '/')}.py",))
 
     def label(self, source: Path) -> str:
         """Name one of its files."""
-        return self.name if source.stem == self.name else f"{self.name}.{source.stem}"
+        return self.name
 
     def test_files(self) -> list[Path]:
         """Its tests, from the root of the project."""
@@ -81,6 +86,6 @@ MODULES = {
         Module("totals", (*_in("accounting", "totals", "profiles"), DOORS)),
         Module("shares", (*_in("accounting", "shares", "totals", "profiles"), DOORS)),
         Module("filter", (*_in("accounting", "filter"), DOORS)),
-        Module("ledger", ("ledger/test_*.py", DOORS)),
+        *(Module(f"ledger.{name}", ("ledger/test_*.py", DOORS)) for name in LEDGER),
     )
 }

@@ -91,7 +91,7 @@ def report(modules: list[Module], *, keep: bool) -> bool:
                         f"  - {one.before}\n  + {after}"
                     )
         problems += wrong
-        if keep and found and not wrong and not counts["not run"]:
+        if keep and not wrong and not counts["not run"]:
             record(module, counts)
     _row("all", total, columns)
     stale = [module.name for module in modules if has_changed(module)]

@@ -42,6 +42,8 @@ TWO_SCALES = ((1.0, 0.125, 0.1, 0.6), (1.0, -0.5, 0.1, 0.6), (1.0, 0.0625, 0.03,
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
+#: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
+MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
 #: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts less than
 #: it is believed in: few published numbers can tell of it.
 ROUGH, ROUGH_SHARE = 0.25, 0.5
@@ -74,21 +76,21 @@ NUMBERS = Scales(
 )
 #: For the log-odds of classes.
 LOG_ODDS = Scales(
-    smooth=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)),
-    both=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)),
-    rough=((1.0, 1.0), (2.0, 1.0), (4.0, 1.0)),
-    level=1.5,
+    smooth=((1.0, 0.3), (2.0, 1.0), (4.0, 1.0)),
+    both=((1.0, 0.3), (2.0, 1.0), (4.0, 1.0)),
+    rough=((1.0, 0.3), (2.0, 1.0), (4.0, 1.0)),
+    level=1.0,
     noise=((0.0, 1.0),),
-    design=(2.0, 0.0),
+    design=(2.5, 0.0),
 )
 #: For logarithms of rates.
 LOG_RATES = Scales(
-    smooth=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
-    both=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
-    rough=((0.3, 1.0), (0.7, 1.0), (1.5, 0.7)),
+    smooth=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
+    both=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
+    rough=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
     level=1.0,
     noise=((0.0, 1.0), (0.4, 0.5)),
-    design=(0.7, 0.0),
+    design=(1.0, 0.0),
 )
 
 
@@ -104,6 +106,17 @@ def default_lengths(X: Array) -> Array:
     return lengths
 
 
+def _family_lengths(X: Array) -> Array:
+    """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
+    if X.shape[1] <= MOST_INPUTS:
+        return default_lengths(X)
+    half = 0.5 * np.ptp(X, axis=0)
+    half = np.where(half > SMALLEST_WIDTH, half, 1.0)
+    spread = np.var((X - X.min(axis=0)) / half, axis=0)
+    lengths: Array = half * np.sqrt(float(spread.sum()) or 1.0)
+    return lengths
+
+
 def default_kernel(X: Array, std: float) -> Kernel:
     """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
     return ConstantKernel(std**2, "fixed") * RBF(_plain(default_lengths(X)), "fixed")
@@ -111,7 +124,7 @@ def default_kernel(X: Array, std: float) -> Kernel:
 
 def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _Shapes(default_lengths(X))
+    shapes = _Shapes(_family_lengths(X))
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -132,7 +145,7 @@ def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
 
 def design_kernel(X: Array, scales: Scales, unit: float = 1.0) -> Kernel:
     """Return the kernel that a sketch for the default family is designed for: a mean of all."""
-    shapes, std = _Shapes(default_lengths(X)), scales.design[0] * unit
+    shapes, std = _Shapes(_family_lengths(X)), scales.design[0] * unit
     mixes = _mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
@@ -153,6 +166,9 @@ class _Mix:
 
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
+    inputs = len(shapes.lengths)
+    if inputs > MOST_INPUTS:
+        return [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
     mixes = [
         _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
     ]
@@ -161,8 +177,7 @@ def _mixes(shapes: _Shapes) -> list[_Mix]:
         rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
         both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
         mixes.append(_Mix(both, belief, "both"))
-    inputs = len(shapes.lengths)
-    if 1 < inputs <= MOST_INPUTS:
+    if inputs > 1:
         mixes += [
             _Mix(shapes.one_input(i, f), belief / inputs)
             for i in range(inputs)
