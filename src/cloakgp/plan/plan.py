@@ -192,12 +192,12 @@ class Plan:
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
         if facts.family is not None:
-            cases = self.outlook
+            # A family around a given kernel is in no order.
+            errors = self.outlook["error_std"]
             lines.append(
                 "The kernel is learnt from what is published, at no cost. Expected error: "
-                f"{cases['error_std'].iloc[0]:.3g} if the truth is smooth, "
-                f"{cases['error_std'].iloc[-1]:.3g} if it is rough; bands assume that it is like "
-                "some member of the family of priors."
+                f"{errors.min():.3g} if the truth is smooth, {errors.max():.3g} if it is rough; "
+                "bands assume that it is like some member of the family of priors."
             )
         if facts.iterations > 1:
             lines.append(

@@ -20,6 +20,7 @@ from cloakgp.gp.family import Family, Setting
 from cloakgp.gp.kernels.from_json import kernel_from_json
 from cloakgp.gp.kernels.to_json import kernel_to_json
 from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.matrices import evaluate
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.gp.surrogate import Surrogate
@@ -242,6 +243,8 @@ def _chosen(selection: Selection) -> Chosen:
 
 def _family(section: FamilyOf, arrays: Arrays) -> Family:
     kernels = [kernel_from_json(spec, kernel_arrays(arrays)) for spec in section.kernels]
+    for kernel in kernels:
+        evaluate(kernel, arrays["X"][:1])  # a kernel for other inputs is refused here
     settings = [
         Setting(tuple(s.variances), s.level, s.noise_variance, s.weight) for s in section.settings
     ]
