@@ -76,12 +76,12 @@ NUMBERS = Scales(
 )
 #: For the log-odds of classes.
 LOG_ODDS = Scales(
-    smooth=((1.0, 0.3), (2.0, 1.0), (4.0, 1.0)),
-    both=((1.0, 0.3), (2.0, 1.0), (4.0, 1.0)),
-    rough=((1.0, 0.3), (2.0, 1.0), (4.0, 1.0)),
+    smooth=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
+    both=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
+    rough=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
     level=1.0,
     noise=((0.0, 1.0),),
-    design=(2.5, 0.0),
+    design=(3.0, 0.0),
 )
 #: For logarithms of rates.
 LOG_RATES = Scales(

@@ -26,8 +26,8 @@ def test_the_rows_of_an_owner_stay_together():
         split_rows(5, X, OWNERS)
 
 
-@pytest.mark.parametrize("cv", [1, 13, True, "five", ShuffleSplit(3), StratifiedKFold(3)], ids=str)
-def test_other_ways_to_split_are_refused(cv):
+@pytest.mark.parametrize("cv", [1, 13, True, "five", ShuffleSplit(8), StratifiedKFold(3)], ids=str)
+def test_other_ways_to_split_are_refused(cv):  # eight tests of two rows out of twelve must overlap
     with pytest.raises(ValueError, match="cv"):
         split_rows(cv, X, None)
 
