@@ -66,7 +66,11 @@ def needles(y, sketch=None):
     found += [("single-precision outputs", struct.pack("<2f", *pair)) for pair in pairs]
     for bits in (16, 20, 24, 30, 32, 33, 36, 40):
         steps = np.rint(u * 2.0**bits).astype(np.int64)
-        found += [(f"an output in steps of 2^-{bits}", struct.pack("<q", v)) for v in steps]
+        # Few bytes and many zeros are met by chance where a 1.0 follows any number: two in a row
+        # are not.
+        runs = [[v] for v in steps] if bits > 24 else pairwise(steps)
+        packed = [struct.pack(f"<{len(run)}q", *run) for run in map(list, runs)]
+        found += [(f"outputs in steps of 2^-{bits}", run) for run in packed]
     if y.dtype.kind == "i":
         found += [("a whole output", struct.pack("<q", v)) for v in y.tolist()]
         found += [("a pickled whole output", b"J" + struct.pack("<i", v)) for v in y.tolist()]

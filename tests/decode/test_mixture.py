@@ -32,7 +32,7 @@ FAMILY = Family(
 
 
 def made():
-    models = FAMILY.models(lambda kernel: Shape(kernel, X))
+    models = FAMILY.models([Shape(kernel, X) for kernel in FAMILY.kernels])
     base = Decoder(models[0], T, SIGMA, LO, WIDTH, MEAN, "bayes")
     return decoders_of_settings(base, models)
 

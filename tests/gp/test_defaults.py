@@ -56,7 +56,8 @@ def test_variances_levels_and_noise_are_in_units_of_the_outputs(scales, unit):
 
 @pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
 def test_every_setting_has_a_variance_that_the_scales_name(scales):
-    stds = {std for std, _ in scales.curve}
+    kinds = (scales.smooth, scales.both, scales.rough)
+    stds = {std for belief in kinds for std, _ in belief}
     family = default_family(X, scales)
     for setting in family.settings:
         total = sum(v for _, v in setting.variances)
@@ -75,12 +76,13 @@ def test_kernels_go_from_smooth_to_rough_and_occur_once():
     assert len({repr(kernel.get_params()) for kernel in family.kernels}) == len(family.kernels)
 
 
-def test_a_few_inputs_may_count_alone_and_many_may_not():
-    few, many = (
-        default_family(RNG.normal(size=(20, L)), NUMBERS) for L in (MOST_INPUTS, MOST_INPUTS + 1)
-    )
-    alone = default_family(X[:, :1], NUMBERS)
-    assert len(few.kernels) > len(many.kernels) == len(alone.kernels)
+def test_a_few_inputs_may_count_alone_and_many_share_one_lengthscale():
+    few, many = (RNG.normal(size=(20, L)) for L in (MOST_INPUTS, MOST_INPUTS + 1))
+    alone = [k.length_scale / default_lengths(few) for k in default_family(few, NUMBERS).kernels]
+    assert any(np.ptp(factors) > 1.0 for factors in alone)
+    ranges = np.ptp(many, axis=0)
+    shared = [k.length_scale / ranges for k in default_family(many, NUMBERS).kernels]
+    assert all(np.ptp(factors) < 1e-9 for factors in shared)
 
 
 @pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
