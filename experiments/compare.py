@@ -170,6 +170,18 @@ def _plain_ticks(ax: Any) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
+def beside(errors: pd.DataFrame, ours: Method, before: Method) -> str:
+    """Say how the errors of one method are beside those of another, in all and by data set."""
+    mean = errors.groupby(["method", "data", "epsilon"])["error"].mean()
+    change = np.log(mean[ours.name] / mean[before.name])
+    by_data = np.exp(change.groupby(level="data").mean())
+    worst = by_data.idxmax()
+    return (
+        f" Beside *{before.name}* the error is {np.exp(change.mean()):.2f} times as large "
+        f"(geometric mean); at worst {by_data[worst]:.2f} times ({worst})."
+    )
+
+
 def conclusion(errors: pd.DataFrame, sets: Sequence[Data], methods: Sequence[Method]) -> str:
     """Say how often the first method is the best, and where it is not and by how much."""
     mean = errors.groupby(["data", "epsilon", "method"])["error"].mean()

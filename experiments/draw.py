@@ -1,17 +1,23 @@
 """Many releases of one plan at once, from a seed.
 
-A prediction is linear in the published sketch, so that hundreds of releases are one product.  The
-noise has the scale of a real release but comes from NumPy: good for experiments, for nothing else.
+What is public is worked out once.  With a fixed prior a prediction is linear in the published
+sketch, so that hundreds of releases are one product; a learnt one weighs its settings anew for each
+release.  The noise has the scale of a real release but comes from NumPy: good for experiments, for
+nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp import Plan
+from cloakgp.decode.decoder import Decoder
+from cloakgp.decode.mixture import Mixture
 
 Array = NDArray[np.float64]
 
@@ -20,31 +26,48 @@ class Drawer:
     """Releases of one plan, seen at ``points``; what is public is worked out once."""
 
     def __init__(self, plan: Plan, points: Array, column: int = 0) -> None:
-        self._facts = facts = plan.facts
-        self._points, self._column = points, column
+        self._facts, self._points, self._column = plan.facts, points, column
         self._T = plan.sketch.rounded
-        decoder = facts.decoder(self._T, column)
-        self._weights = decoder.weights(points)
-        # What is predicted from a sketch of zeros; the mean is linear in s from there.
-        self._start = decoder.mean(points, np.zeros(len(self._T)))
 
     @cached_property
-    def _workload(self) -> Array:
-        return self._facts.model.workload(self._points)
+    def _decoders(self) -> list[Decoder]:
+        return self._facts.decoders(self._T, self._column)
+
+    def posteriors(self, y: Array, count: int, rng: np.random.Generator) -> Iterator[Mixture]:
+        """Yield what is known of f after each of ``count`` releases of y."""
+        facts = self._facts
+        s = self._T @ self._unit(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
+        for values in s:
+            yield Mixture.by_evidence(self._decoders, facts.belief, values)
 
     def releases(self, y: Array, count: int, rng: np.random.Generator) -> Array:
         """Return the predictions of ``count`` releases of y, (count, P)."""
-        facts = self._facts
-        lo, hi = facts.lo[self._column], facts.hi[self._column]
-        u = np.clip((y - lo) / (hi - lo), 0.0, 1.0)
-        s = self._T @ u + facts.noise_std * rng.standard_normal((count, len(self._T)))
-        return self._start + s @ self._weights.T
+        if len(self._decoders) > 1:
+            found = self.posteriors(y, count, rng)
+            return np.array([posterior.mean(self._points) for posterior in found])
+        decoder, facts = self._decoders[0], self._facts
+        s = self._T @ self._unit(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
+        # The mean is linear in s, from what a sketch of zeros would give.
+        start = decoder.mean(self._points, np.zeros(len(self._T)))
+        return start + s @ decoder.weights(self._points).T
 
     def without_privacy(self, y: Array) -> Array:
-        """Return the model's own prediction, m + C (y − m), from clipped outputs."""
+        """Return the prediction from clipped outputs as they are, m + C (y − m).
+
+        A learnt prior is learnt from all of them.
+        """
         facts, c = self._facts, self._column
-        mean = facts.prior_mean[c]
-        return mean + self._workload @ (np.clip(y, facts.lo[c], facts.hi[c]) - mean)
+        if facts.family is None:
+            mean = facts.prior_mean[c]
+            C = facts.model.workload(self._points)
+            return mean + C @ (np.clip(y, facts.lo[c], facts.hi[c]) - mean)
+        everybody = [replace(d, noise_std=0.0) for d in facts.decoders(np.eye(len(y)), c)]
+        return Mixture.by_evidence(everybody, facts.belief, self._unit(y)).mean(self._points)
+
+    def _unit(self, y: Array) -> Array:
+        """Return outputs as the core sees them, within 0 and 1."""
+        lo, hi = self._facts.lo[self._column], self._facts.hi[self._column]
+        return np.clip((y - lo) / (hi - lo), 0.0, 1.0)
 
 
 def releases(plan: Plan, y: Array, points: Array, count: int, rng: np.random.Generator) -> Array:

@@ -65,6 +65,11 @@ def defaults(X: Array) -> PrivateGPRegressor:
     return PrivateGPRegressor(bounds=BOUNDS, epsilon=EPSILON, delta=DELTA)
 
 
+def fixed(X: Array) -> PrivateGPRegressor:
+    """The default kernel of 0.1.0, with nothing learnt."""
+    return PrivateGPRegressor(bounds=BOUNDS, epsilon=EPSILON, delta=DELTA, learn=False)
+
+
 def weak_prior(spread: float) -> Make:
     """Our design under a prior that needs no look at the data."""
     return lambda X: PrivateGPRegressor(

@@ -25,7 +25,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor
 from cloakgp.estimators.classification import PRIOR_STD
-from cloakgp.estimators.regression import default_kernel
+from cloakgp.gp.defaults import default_kernel
 from cloakgp.privacy import gaussian_sigma
 from experiments import outcomes
 from experiments.draw import releases, without_privacy
@@ -111,6 +111,13 @@ def ours(t: Trial) -> Array:
     return releases(model.plan(t.X), t.y, t.at, t.draws, t.rng)
 
 
+def ours_fixed(t: Trial) -> Array:
+    """cloakgp as it was in 0.1.0: a fixed default kernel, nothing learnt."""
+    settings = {"bounds": t.data.bounds, "epsilon": t.epsilon, "delta": t.delta}
+    plan = PrivateGPRegressor(learn=False, **settings).plan(t.X)
+    return releases(plan, t.y, t.at, t.draws, t.rng)
+
+
 def papers_method(inducing: int | None) -> Predictor:
     """Minimum-volume noise at the test points, unbiased decoding, classical calibration."""
 
@@ -131,7 +138,7 @@ def papers_method(inducing: int | None) -> Predictor:
 
 def floor(t: Trial) -> Array:
     """Our model without privacy."""
-    model = PrivateGPRegressor(bounds=t.data.bounds, epsilon=1.0, delta=t.delta, design="total")
+    model = PrivateGPRegressor(bounds=t.data.bounds, epsilon=1.0, delta=t.delta)
     return without_privacy(model.plan(t.X, at=t.at[:1]), t.y, t.at)[None]
 
 
@@ -182,11 +189,13 @@ def histogram(t: Trial) -> Array:
 # --------------------------------------------------------------------------------- two classes
 
 
-def classifier(kernel: Callable[[Trial], Any] = lambda t: None) -> Predictor:
+def classifier(
+    kernel: Callable[[Trial], Any] = lambda t: None, learn: bool | str = "auto"
+) -> Predictor:
     """cloakgp's classifier, everything at its default but perhaps the kernel."""
 
     def predict(t: Trial) -> Array:
-        model = _classifier(t, kernel=kernel(t))
+        model = _classifier(t, kernel=kernel(t), learn=learn)
         found = outcomes.releases(model.plan(t.X), t.y, t.draws, t.rng)
         return np.array([r.predict_proba(t.at)[:, 1] for r in found])
 

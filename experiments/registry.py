@@ -20,6 +20,8 @@ EXPECTED = (
     ("figure-5", "Low and high digits, by inducing inputs and lengthscale", "figure 5"),
     ("selection", "Private choice of hyperparameters", "appendix, section 5.7"),
     ("figure-6", "Chosen lengthscale against ε", "figure 6"),
+    ("unexpected", "Truths that the default does not expect", "beyond the paper"),
+    ("learning", "What is learnt, and whether it fits", "beyond the paper"),
     ("compare-regression", "Against what people would use instead: regression", "beyond the paper"),
     (
         "compare-classification",

@@ -36,7 +36,7 @@ ENTRIES = [
     1e308, -1e308, 2.0**31 - 1, -(2.0**31), 2.0**20, 2.0**53, 2.0**62, 2.0**63 - 1024, -(2.0**63),
 ]  # fmt: skip
 DTYPES = ["float64", "int64", "int32", "bool"]
-KERNEL = ("prior", "kernel")
+KERNEL, FAMILY = ("prior", "kernel"), ("prior", "family")
 
 
 def mutate(manifest, arrays, rng, most=3):
@@ -47,6 +47,29 @@ def mutate(manifest, arrays, rng, most=3):
         edit = _edit_manifest if rng.random() < 0.65 else _edit_array
         story.append(edit(manifest, arrays, rng))
     return manifest, arrays, "; ".join(story)
+
+
+def with_family(manifest, arrays):
+    """Return a copy of a release whose prior is learnt: smoother, as it is, rougher, or both."""
+    manifest = copy.deepcopy(manifest)
+    prior = manifest["prior"]
+    shapes = [
+        {"class": "RBF", "params": {"length_scale": length, "length_scale_bounds": "fixed"}}
+        for length in (40.0, 20.0, 5.0)
+    ]
+    variance, noise = (900.0, 25.0) if manifest["task"] == "regression" else (2.0, 0.0)
+    settings = [
+        {"variances": [[0, variance]], "level": variance, "noise_variance": noise, "weight": 0.25},
+        {"variances": [[1, variance]], "level": 0.0, "noise_variance": noise, "weight": 0.5},
+        {
+            "variances": [[1, variance], [2, 0.1 * variance]],
+            "level": 0.0,
+            "noise_variance": 0.25 * variance,
+            "weight": 0.25,
+        },
+    ]
+    prior["family"] = {"kernels": shapes, "settings": settings}
+    return manifest, arrays
 
 
 def pick(rng, things):
@@ -74,9 +97,9 @@ def _edit_manifest(manifest, arrays, rng):
     if not paths:
         return "nothing left to edit"
     if rng.random() < 0.2:  # kernels are deep, so that most paths would lie in them
-        paths = [path for path in paths if path[:2] == KERNEL] or paths
+        paths = [path for path in paths if path[:2] in (KERNEL, FAMILY)] or paths
     elif rng.random() < 0.8:
-        paths = [path for path in paths if path[:2] != KERNEL] or paths
+        paths = [path for path in paths if path[:2] not in (KERNEL, FAMILY)] or paths
     path = pick(rng, paths)
     home, key = _parent(manifest, path), path[-1]
     edit = pick(rng, _FIELD_EDITS)

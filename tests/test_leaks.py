@@ -66,7 +66,11 @@ def needles(y, sketch=None):
     found += [("single-precision outputs", struct.pack("<2f", *pair)) for pair in pairs]
     for bits in (16, 20, 24, 30, 32, 33, 36, 40):
         steps = np.rint(u * 2.0**bits).astype(np.int64)
-        found += [(f"an output in steps of 2^-{bits}", struct.pack("<q", v)) for v in steps]
+        # Few bytes and many zeros are met by chance where a 1.0 follows any number: two in a row
+        # are not.
+        runs = [[v] for v in steps] if bits > 24 else pairwise(steps)
+        packed = [struct.pack(f"<{len(run)}q", *run) for run in map(list, runs)]
+        found += [(f"outputs in steps of 2^-{bits}", run) for run in packed]
     if y.dtype.kind == "i":
         found += [("a whole output", struct.pack("<q", v)) for v in y.tolist()]
         found += [("a pickled whole output", b"J" + struct.pack("<i", v)) for v in y.tolist()]
@@ -90,7 +94,34 @@ def needles(y, sketch=None):
 def search(data, wanted):
     """Return what was found in some bytes or text."""
     data = data.encode() if isinstance(data, str) else bytes(data)
-    return sorted({what for what, needle in wanted if needle in data})
+    found = eights(data, {needle for _, needle in wanted if len(needle) == 8})
+    found |= {needle for _, needle in wanted if len(needle) != 8 and needle in data}
+    return sorted({what for what, needle in wanted if needle in found})
+
+
+def eights(data, wanted):
+    """Return which runs of eight bytes occur in the data, wherever they begin; all in one go."""
+    keys = np.frombuffer(b"".join(sorted(wanted)), dtype="<u8")
+    possible = np.zeros(1 << 16, dtype=bool)
+    possible[_folded(keys)] = True
+    found = set()
+    for start in range(min(8, len(data))):
+        end = start + (len(data) - start) // 8 * 8
+        words = np.frombuffer(data[start:end], dtype="<u8")
+        found |= {word.tobytes() for word in np.intersect1d(words[possible[_folded(words)]], keys)}
+    return found
+
+
+def _folded(words):
+    return (words ^ (words >> 16) ^ (words >> 32) ^ (words >> 48)) & 0xFFFF
+
+
+def test_the_search_finds_runs_of_bytes_wherever_they_begin():
+    data = np.random.default_rng(4).bytes(1000)
+    runs = {data[start : start + 8] for start in range(993)}
+    assert eights(data, runs | {b"not here"}) == runs
+    assert eights(data[:7], runs) == eights(b"", runs) == set()
+    assert eights(data, set()) == set()
 
 
 # --- where to look
@@ -159,10 +190,15 @@ def everything(model, folder):
             map(str, [repr(model), str(model), repr(release), release.verify(), vars(release)])
         ),
         "statement": release.statement(),
+        "what was learnt": release.hyperparameters.to_csv(float_format="%.17g"),
+        "check": repr(release.check()) if release.facts.decode == "bayes" else "",
         "html": model._repr_html_(),
         "file": (folder / "release.zip").read_bytes(),
         "table": table.to_csv(float_format="%.17g"),
         "predictions": contents(release.predict(POINTS), release.sample_y(POINTS, 3), table.values),
+        "intervals": contents(
+            *(release.predict_interval(POINTS, of=of) for of in ("curve", "person"))
+        ),
         "modules": contents(*(vars(m) for m in modules)),
     }
 
@@ -177,6 +213,8 @@ def leaks(model, y, folder):
 CASES = {
     "floats": ({}, FLOATS, {}),
     "whole numbers": ({}, WHOLE, {}),
+    "fixed": ({"learn": False}, FLOATS, {}),
+    "free": ({"kernel": 1e12 * RBF(3.0), "learn": True}, FLOATS, {}),
     "sparse": ({"inducing": 5}, FLOATS, {}),
     "dtc": ({"inducing": 5, "approximation": "dtc"}, FLOATS, {}),
     "paper": ({"design": "volume", "decode": "direct", "calibration": "hall"}, FLOATS, {}),

@@ -40,6 +40,7 @@ METHODS = (
     ),
     Method("GP without privacy", "nothing", others.classifier_floor, private=False),
     Method("a coin, without data", "everything", others.coin, private=False),
+    Method("ours, fixed as in 0.1.0", "labels", others.classifier(learn=False)),
 )
 
 
@@ -82,7 +83,8 @@ def compute(run: Run) -> Result:
         f"inducing inputs: {told(METHODS[3])}",
         best=f"all defaults at ε = {middle:g}: {told(METHODS[0])}; with one lengthscale "
         f"{told(METHODS[1])}; without privacy {told(METHODS[9])}",
-        conclusion=compare.conclusion(errors, sets, METHODS),
+        conclusion=compare.conclusion(errors, sets, METHODS)
+        + compare.beside(errors, METHODS[0], METHODS[11]),
         tables={"errors": compare.table(errors, sets, METHODS), "by-split": errors},
         figures={"errors": compare.figure(errors, sets, METHODS)},
         shown=("errors",),

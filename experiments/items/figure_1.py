@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cloakgp.estimators.regression import default_kernel
+from cloakgp.gp.defaults import default_kernel
 from experiments import heights, words
 from experiments.draw import releases, without_privacy
 from experiments.item import Item, Result, Run

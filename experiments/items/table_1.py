@@ -7,7 +7,7 @@ import pandas as pd
 
 from experiments import heights, words
 from experiments.draw import releases, rmse, without_privacy
-from experiments.heights import INDUCING, Make, defaults, nearby, paper, weak_prior
+from experiments.heights import INDUCING, Make, defaults, fixed, nearby, paper, weak_prior
 from experiments.item import Item, Result, Run
 
 FOLDS = 14
@@ -25,6 +25,7 @@ ROWS: tuple[tuple[str, Make, str], ...] = (
         "",
     ),
     ("bayes, all defaults", defaults, ""),
+    ("bayes, fixed default of 0.1.0", fixed, ""),
     ("bayes, weak prior (spread 30)", weak_prior(30.0), ""),
     ("bayes, twice the spread (60)", weak_prior(60.0), ""),
 )

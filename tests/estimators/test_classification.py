@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 from cloakgp import NotPrivateWarning, PrivateGPClassifier, RepeatedSpendWarning
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.privacy import Budget, Noise, gaussian_sigma, release_labels, squared_sensitivity
-from cloakgp.release.decoding import find_decoders
+from cloakgp.release.decoding import find_mixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -247,7 +247,7 @@ def test_decoding_settles_where_another_step_changes_nothing():
         plan = two(delta=0.01).set_params(kernel=16.0 * RBF(2.0)).plan(X)
         release = rehearse(plan, Y, normal(seed))
         f = release.latent(X)
-        again = find_decoders(release)[0]
+        again = find_mixtures(release)[0].decoders[0]
         W = 1.0 / np.broadcast_to(again.width, (N,))
         np.testing.assert_allclose(W, logistic_slope(f), rtol=1e-6)
 

@@ -129,7 +129,15 @@ def test_the_prior_mean_is_where_predictions_end_up_far_away():
     for mean in (0.0, 2.5, 7.0):
         model = estimator(RBF(3.0), epsilon=50, prior_mean=mean).fit(X, y)
         assert model.predict(far)[0] == pytest.approx(mean)
-    assert estimator(epsilon=50).fit(X, y).predict(far)[0] == pytest.approx(5.0)
+    fixed = estimator(epsilon=50, learn=False).fit(X, y)
+    assert fixed.predict(far)[0] == pytest.approx(5.0)
+
+
+def test_a_learnt_level_is_where_predictions_end_up_far_away():
+    """Far away nothing but the level is known: it is that of the people, not of the bounds."""
+    high = np.full(N, 8.0)
+    model = estimator(epsilon=50).fit(X, high)
+    assert 5.0 < model.predict([[1e3, 1e3]])[0] < 9.0
 
 
 # --- options
@@ -248,12 +256,14 @@ def test_defaults_come_from_inputs_and_bounds_alone():
         assert (other.gap, other.status) == (plans[0].gap, plans[0].status)
 
 
-def test_the_plan_and_the_fit_agree():
-    model = estimator(epsilon=2.0)
+@pytest.mark.parametrize("learn", [False, "auto"])
+def test_the_plan_and_the_fit_agree(learn):
+    model = estimator(epsilon=2.0, learn=learn)
     plan = model.plan(X, at=POINTS)
     fitted = model.fit(X, y, at=POINTS).release_
     np.testing.assert_array_equal(plan.sketch.matrix, fitted.sketch.matrix)
-    np.testing.assert_array_equal(plan.noise_std, fitted.uncertainty(POINTS).dp)
+    if not learn:  # what is learnt from s decides on the noise, too
+        np.testing.assert_array_equal(plan.noise_std, fitted.uncertainty(POINTS).dp)
 
 
 @pytest.mark.parametrize("units", [1e-6, 1.0, 1e6])
@@ -314,22 +324,31 @@ def test_the_parts_of_the_uncertainty_add_up(decode, inducing):
     parts = model.uncertainty(POINTS)
     std = model.predict(POINTS, return_std=True)[1]
     covariance = model.predict(POINTS, return_cov=True)[1]
-    np.testing.assert_allclose(parts.latent**2 + parts.dp**2, std**2, rtol=1e-10)
+    np.testing.assert_allclose(parts.curve**2, std**2, rtol=1e-10)
+    squares = parts.latent**2 + parts.dp**2 + parts.hyperparameters**2
+    np.testing.assert_allclose(parts.curve**2, squares, rtol=1e-12)
     np.testing.assert_allclose(np.diag(covariance), std**2, rtol=1e-8)
     np.testing.assert_allclose(parts.total**2, std**2 + 0.7, rtol=1e-10)
 
 
-def test_the_dp_part_vanishes_with_the_budget_and_ends_at_the_prior_without():
+@pytest.mark.parametrize("learn", [False, "auto"])
+def test_the_dp_part_vanishes_with_the_budget_and_ends_at_the_prior_without(learn):
     dp = {
-        epsilon: estimator(epsilon=epsilon, noise_variance=4.0).plan(X, at=POINTS)
+        epsilon: estimator(epsilon=epsilon, noise_variance=4.0, learn=learn).plan(X, at=POINTS)
         for epsilon in (1e-4, 0.1, 1.0, 10.0, 50.0, math.inf)
     }
     stds = [plan.noise_std for plan in dp.values()]
     for more, less in pairwise(stds):
         assert np.all(less < more)
     assert stds[-1].max() < 1e-5
-    prior = np.sqrt(dp[1e-4].facts.model.prior_variance(POINTS))
-    np.testing.assert_allclose(dp[1e-4].total_std, prior, rtol=1e-3)
+    facts = dp[1e-4].facts
+    if facts.family is None:
+        prior = np.sqrt(facts.model.prior_variance(POINTS))
+        np.testing.assert_allclose(dp[1e-4].total_std, prior, rtol=1e-3)
+    else:  # a mean of standard deviations is at most the root of the mean variance
+        cases = [case for _, settings in facts.family.outlook for case in settings]
+        prior = np.sqrt(sum(share * (s.variances[0][1] + s.level) for share, s in cases))
+        assert np.all((dp[1e-4].total_std > 0.8 * prior) & (dp[1e-4].total_std < prior))
 
 
 def test_samples_have_the_mean_and_covariance_of_the_prediction():
@@ -553,8 +572,19 @@ def test_the_command_line_reads_bounds_as_python_does():
 
 def test_the_default_model_of_each_output_follows_its_own_bounds():
     table = np.column_stack([y, 1000.0 * y])
-    model = PrivateGPRegressor(bounds=[(0.0, 10.0), (0.0, 10_000.0)], epsilon=3.0).fit(X, table)
-    std = model.predict(POINTS, return_std=True)[1]
+    model = PrivateGPRegressor(bounds=[(0.0, 10.0), (0.0, 10_000.0)], epsilon=3.0)
+    planned = model.plan(X, at=POINTS).noise_std
+    np.testing.assert_allclose(planned[:, 1], 1000.0 * planned[:, 0], rtol=1e-6)
+    std = model.set_params(learn=False).fit(X, table).predict(POINTS, return_std=True)[1]
+    np.testing.assert_allclose(std[:, 1], 1000.0 * std[:, 0], rtol=1e-6)
+
+
+def test_what_is_learnt_of_each_output_follows_its_own_bounds():
+    table = np.column_stack([y, 1000.0 * y])
+    model = PrivateGPRegressor(bounds=[(0.0, 10.0), (0.0, 10_000.0)], epsilon=math.inf)
+    with pytest.warns(NotPrivateWarning):
+        mean, std = model.fit(X, table).predict(POINTS, return_std=True)
+    np.testing.assert_allclose(mean[:, 1], 1000.0 * mean[:, 0], rtol=1e-6)
     np.testing.assert_allclose(std[:, 1], 1000.0 * std[:, 0], rtol=1e-6)
 
 
@@ -573,12 +603,17 @@ def test_names_of_outputs_are_kept():
 def assert_sound(model, points):
     mean, std = model.predict(points, return_std=True)
     covariance = model.predict(points, return_cov=True)[1]
-    prior = np.sqrt(model.release_.facts.model.prior_variance(points))
+    facts = model.release_.facts
+    prior = np.sqrt(facts.model.prior_variance(points))
+    if facts.family is not None:
+        settings = facts.family.settings
+        prior = np.sqrt(max(sum(v for _, v in s.variances) + s.level for s in settings))
     assert np.all(np.isfinite(mean))
     assert np.all(np.isfinite(covariance))
     assert np.all((std >= 0) & np.isfinite(std))
     if model.decode == "bayes":
-        assert np.all(std <= prior * (1 + 1e-6))
+        parts = model.uncertainty(points)
+        assert np.all(np.hypot(parts.latent, parts.dp) <= prior * (1 + 1e-6))
     assert model.release_.verify()
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import pickle
 import warnings
 from functools import partial
 
@@ -12,7 +13,7 @@ from gp_reference import exact_joint, sparse_joint
 from scipy.stats import chi2
 from sklearn.gaussian_process.kernels import RBF
 
-from cloakgp import Plan, PrivateGPRegressor
+from cloakgp import Plan, PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.privacy import Noise, gaussian_sigma
 from cloakgp.privacy import release as release_sketch
 
@@ -290,3 +291,58 @@ def test_the_summary_of_a_release_without_noise_does_not_promise_privacy():
     text = estimator(epsilon=math.inf).plan(X, at=AT).summary()
     assert "delta=1e-05)-private" not in text
     assert "not private" in text.lower()
+
+
+# --- learnt priors
+
+LEARNT = {
+    "numbers": lambda **o: PrivateGPRegressor(bounds=BOUNDS, **o),
+    "free": lambda **o: PrivateGPRegressor(KERNEL, bounds=BOUNDS, learn=True, **o),
+    "classes": lambda **o: PrivateGPClassifier(classes=[0, 1], **o),
+    "counts": lambda **o: PrivateGPCountRegressor(cap=5, **o),
+}
+
+
+@pytest.mark.parametrize("kind", LEARNT)
+def test_a_forecast_lies_within_its_outlook(kind):
+    """Forecasts are means of standard deviations, which are no more than those of mean squares."""
+    plan = LEARNT[kind]().plan(X, at=AT)
+    table = plan.outlook
+    assert table["share"].sum() == pytest.approx(1.0)
+    assert len(table) > 1
+    squares = {name: table["share"] @ table[f"{name}_std"] ** 2 for name in ("noise", "error")}
+    error = np.sqrt(plan.facts.weights @ plan.total_std**2)
+    for name, forecast in (("noise", plan.forecast_rmse), ("error", error)):
+        assert table[f"{name}_std"].min() <= forecast <= 1.000001 * np.sqrt(squares[name])
+    assert np.all(table["error_std"] >= table["noise_std"])
+
+
+def test_a_rough_truth_is_forecast_to_be_harder():
+    table = LEARNT["numbers"](epsilon=3.0).plan(np.linspace(0, 10, 100)[:, None]).outlook
+    assert table["error_std"].iloc[-1] > 1.2 * table["error_std"].iloc[0]
+
+
+@pytest.mark.parametrize("kind", LEARNT)
+def test_a_plan_says_what_its_bands_assume(kind):
+    plan = LEARNT[kind]().plan(X, at=AT)
+    errors = plan.outlook["error_std"]
+    said = f"{errors.min():.3g} if the truth is smooth, {errors.max():.3g} if it is rough"
+    assert said in plan.summary()
+    assert "bands assume" in plan.summary()
+    assert "learnt" not in estimator().plan(X).summary()
+
+
+def test_a_fixed_prior_has_an_outlook_of_one_row():
+    plan = estimator().plan(X, at=AT)
+    assert len(plan.outlook) == 1
+    assert plan.outlook["noise_std"][0] == pytest.approx(plan.forecast_rmse)
+
+
+@pytest.mark.parametrize("kind", LEARNT)
+def test_a_learnt_plan_survives_pickling_and_other_budgets(kind):
+    plan = LEARNT[kind]().plan(X, at=AT)
+    again = pickle.loads(pickle.dumps(plan))
+    np.testing.assert_array_equal(again.noise_std, plan.noise_std)
+    noise = plan.compare_epsilons((0.3, 1.0, 3.0))["typical_noise_std"]
+    assert noise.is_monotonic_decreasing
+    assert noise[1] == pytest.approx(plan.forecast_rmse)

@@ -1,4 +1,4 @@
-"""Published facts become one decoder for each output column, found once."""
+"""Published facts become the posterior of each output column, found once."""
 
 from dataclasses import replace
 
@@ -7,7 +7,13 @@ import pytest
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor
 from cloakgp.errors import DecodeError
-from cloakgp.release.decoding import check_decoding, decoders_of, find_decoders, values_of
+from cloakgp.release.decoding import (
+    check_decoding,
+    find_mixtures,
+    mixtures_of,
+    posteriors_under,
+    values_of,
+)
 
 X = np.linspace(0.0, 10.0, 12)[:, None]
 Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])])
@@ -25,22 +31,38 @@ def labels():
     return PrivateGPClassifier(classes=["a", "b", "c"]).fit(X, labelled).release_
 
 
-def test_every_output_has_its_own_values_and_decoder(numbers, labels):
-    for release, columns in ((numbers, 2), (labels, 3)):
-        decoders = decoders_of(release)
-        assert len(decoders) == columns
-        for column, decoder in enumerate(decoders):
+@pytest.fixture(scope="module")
+def fixed():
+    return PrivateGPRegressor(bounds=(-1, 1), learn=False).fit(X, Y).release_
+
+
+def test_every_output_has_its_own_values_and_posterior(numbers, labels, fixed):
+    for release, columns in ((numbers, 2), (labels, 3), (fixed, 2)):
+        mixtures = mixtures_of(release)
+        assert len(mixtures) == columns
+        for column, mixture in enumerate(mixtures):
             s = values_of(release, column)
             np.testing.assert_array_equal(s, release.noisy.s[:, column])
-            assert decoder.mean(POINTS, s).shape == (2,)
+            np.testing.assert_array_equal(mixture.s, s)
+            assert mixture.mean(POINTS).shape == (2,)
 
 
-def test_decoders_are_found_once_and_can_be_found_anew(numbers):
-    assert decoders_of(numbers) is decoders_of(numbers)
-    anew = find_decoders(numbers)
-    assert anew is not decoders_of(numbers)
-    s = values_of(numbers, 0)
-    np.testing.assert_array_equal(anew[0].mean(POINTS, s), decoders_of(numbers)[0].mean(POINTS, s))
+def test_a_fixed_prior_is_a_mixture_of_one(numbers, fixed):
+    assert all(mixture.fixed for mixture in mixtures_of(fixed))
+    assert not any(mixture.fixed for mixture in mixtures_of(numbers))
+
+
+def test_posteriors_are_found_once_and_can_be_found_anew(numbers):
+    assert mixtures_of(numbers) is mixtures_of(numbers)
+    anew = find_mixtures(numbers)
+    assert anew is not mixtures_of(numbers)
+    np.testing.assert_array_equal(anew[0].mean(POINTS), mixtures_of(numbers)[0].mean(POINTS))
+
+
+def test_other_facts_give_other_posteriors_of_the_same_values(numbers, fixed):
+    found = posteriors_under(numbers, fixed.facts)
+    assert [mixture.fixed for mixture in found] == [True, True]
+    np.testing.assert_array_equal(found[0].s, mixtures_of(numbers)[0].s)
 
 
 def test_a_release_that_cannot_be_decoded_is_noticed(numbers, labels):

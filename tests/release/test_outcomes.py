@@ -364,11 +364,15 @@ def test_tables_of_two_classes_have_probabilities_and_log_odds(fitted):
     release = fitted["two"]
     table = release.to_frame(POINTS)
     assert list(table) == [
-        "x0", "x1", "label", "label_p_0", "label_p_1",
-        "label_log_odds", "label_log_odds_std", "label_log_odds_noise_std",
+        "x0", "x1", "label", "label_possible95", "label_p_0", "label_p_1",
+        "label_p_1_low95", "label_p_1_high95", "label_log_odds",
+        "label_log_odds_std", "label_log_odds_noise_std",
     ]  # fmt: skip
     np.testing.assert_array_equal(table[["label_p_0", "label_p_1"]], release.predict_proba(POINTS))
     np.testing.assert_array_equal(table["label"], release.predict(POINTS))
+    np.testing.assert_array_equal(
+        table[["label_p_1_low95", "label_p_1_high95"]].T, release.predict_interval(POINTS)
+    )
     mean, std = release.latent(POINTS, True)
     np.testing.assert_array_equal(table["label_log_odds"], mean)
     np.testing.assert_allclose(table["label_log_odds_std"], std)
@@ -377,17 +381,20 @@ def test_tables_of_two_classes_have_probabilities_and_log_odds(fitted):
 
 def test_tables_of_more_classes_have_log_odds_for_each(fitted):
     table = fitted["frames"].to_frame(FRAME[:4])
-    assert list(table)[:6] == [
+    assert list(table)[:7] == [
         "age",
         "height",
         "grade",
+        "grade_possible95",
         "grade_p_low",
         "grade_p_mid",
         "grade_p_top",
     ]
     assert list(table)[-1] == "grade_log_odds_top_noise_std"
-    assert len(table.columns) == 15
-    np.testing.assert_allclose(table.filter(like="_p_").sum(axis=1), 1.0, atol=1e-12)
+    assert len(table.columns) == 22
+    shares = table[["grade_p_low", "grade_p_mid", "grade_p_top"]]
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
+    assert np.all(table["grade_p_mid_low95"] <= table["grade_p_mid_high95"])
 
 
 def test_tables_of_counts_have_rates_and_intervals(fitted):
@@ -395,11 +402,15 @@ def test_tables_of_counts_have_rates_and_intervals(fitted):
     table = release.to_frame(FRAME[:4])
     assert list(table) == [
         "age", "height", "falls_rate", "falls_rate_low95", "falls_rate_high95",
-        "falls_log_std", "falls_log_noise_std",
+        "falls_count_low95", "falls_count_high95", "falls_log_std", "falls_log_noise_std",
     ]  # fmt: skip
     np.testing.assert_array_equal(table["falls_rate"], release.predict(FRAME[:4]))
     np.testing.assert_array_equal(
         table[["falls_rate_low95", "falls_rate_high95"]].T, release.predict_interval(FRAME[:4])
+    )
+    np.testing.assert_array_equal(
+        table[["falls_count_low95", "falls_count_high95"]].T,
+        release.predict_interval(FRAME[:4], of="person"),
     )
 
 

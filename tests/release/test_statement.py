@@ -31,7 +31,8 @@ def rehearsal():
 
 def test_it_tells_how_many_numbers_about_how_many_people(release):
     text = statement(release)
-    assert f"{release.noisy.values.size} numbers" in text
+    count = release.noisy.values.size
+    assert f"{count} number{'' if count == 1 else 's'}, " in text
     assert "30 people" in text
 
 

@@ -19,6 +19,7 @@ from cloakgp.cli.settings import Settings
 from cloakgp.cli.wording import in_options
 from cloakgp.errors import listed, printable
 from cloakgp.gp.kernels.grammar import kernel_string
+from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import EPSILONS, Plan
 from cloakgp.plan.search import SearchPlan
 from cloakgp.release.release import Release
@@ -42,7 +43,9 @@ def plan_report(
     report["people"] = plan.facts.people
     report["rows"] = len(plan.facts.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
-    report["kernel"] = _kernel(plan.facts.kernel)
+    family = plan.facts.family
+    report["kernel"] = _kernel(plan.facts.kernel) if family is None else None
+    report["settings"] = 1 if family is None else len(family.settings)
     report["best_guess"] = best_guess(plan.facts.budget.sigma)
     report["points"] = plan.to_frame().to_dict("records")
     if compare:
@@ -66,7 +69,7 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     """Say what would be released, and the noise at a few points."""
     say(console, plan.summary())
     facts = plan.facts
-    say(console, f"Kernel: {_kernel(facts.kernel)}")
+    say(console, f"Kernel: {_prior(facts)}")
     if facts.groups is not None:
         say(console, f"The {len(facts.X)} rows belong to {facts.people} people.")
     if facts.budget.delta * facts.people > 1.0:
@@ -175,6 +178,14 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     for warning in report.warnings:
         say(console, f"WARNING {warning}")
     say(console, NOT_AUTHORSHIP)
+
+
+def _prior(facts: Facts) -> str:
+    """Return the kernel, or that it is learnt."""
+    if facts.family is None:
+        return _kernel(facts.kernel)
+    settings, kernels = len(facts.family.settings), len(facts.family.kernels)
+    return f"learnt, from {settings} settings of {kernels} kernels"
 
 
 def _kernel(kernel: Any) -> str:

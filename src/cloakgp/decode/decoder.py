@@ -9,7 +9,7 @@ does not tell with the prior mean.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -29,6 +29,8 @@ Decode = Literal["bayes", "direct"]
 
 #: Newton steps: when they have settled, how many at most, the longest, and the shortest damping.
 SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
+#: After so many steps that did not settle, all further ones are plain and damped.
+PATIENCE, STEADY_DAMPING = 80, 0.3
 #: So many steps back are looked at for where they lead.
 MEMORY = 5
 #: Rows of a sketch are dependent if one is left with less than this share of the largest.
@@ -74,11 +76,17 @@ class Uncertainty:
     latent: Array  #: what would remain without privacy
     dp: Array  #: what privacy adds: the noise, and what the sketch leaves out
     observation: Array  #: how single outputs scatter around f
+    hyperparameters: Array  #: what not knowing the hyperparameters adds; 0 if they are fixed
+
+    @property
+    def curve(self) -> Array:
+        """Standard deviation of f."""
+        return np.sqrt(self.latent**2 + self.dp**2 + self.hyperparameters**2)
 
     @property
     def total(self) -> Array:
         """Standard deviation of a single new output."""
-        return np.hypot(np.hypot(self.latent, self.dp), self.observation)
+        return np.hypot(self.curve, self.observation)
 
 
 @dataclass(frozen=True)
@@ -93,12 +101,37 @@ class Decoder:
     prior_mean: float
     kind: Decode
     unit: float = 1.0  # what comes out is this many times what the model describes
+    signal: Array | None = None  # cov(T u), (r, r), where it is known already
+    cross: Callable[[Array], Array] | None = None  # cov(f(points), s), likewise
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points`` (P,) for the noisy sketch ``s`` (r,)."""
-        # s − T u₀, where u₀ = (m − lo)/d is what u would be at the prior mean
+        return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
+
+    def variance(self, points: Array) -> Array:
+        """Return var f(points) given s, (P,), the DP noise included."""
+        if self.kind == "direct":
+            floor = self.model.variance_without_privacy(points)
+            return self.unit**2 * floor + self.dp_variance(points)
+        half = self._half(points)
+        left = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
+        return self.unit**2 * np.maximum(left, 0.0)
+
+    def whitened(self, s: Array) -> Array:
+        """Return L⁻¹ (s − E s) with L Lᵀ = cov(s): standard normal, if the model is right."""
+        white: Array = solve_triangular(self._root, self._surprise(s), lower=True)
+        return white
+
+    def log_evidence(self, s: Array) -> float:
+        """Return log p(s) under the model, without the constant −r/2 log 2π."""
+        white = self.whitened(s)
+        return -0.5 * float(white @ white) - float(np.log(np.diag(self._root)).sum())
+
+    def _surprise(self, s: Array) -> Array:
+        """Return s − E s = s − T u₀: u₀ = (m − lo)/d is what u would be at the prior mean."""
         u0 = np.broadcast_to((self.prior_mean - self.lo) / self.width, (self.T.shape[1],))
-        return self.unit * self.prior_mean + self.weights(points) @ (s - self.T @ u0)
+        surprise: Array = s - self.T @ u0
+        return surprise
 
     def weights(self, points: Array) -> Array:
         """Return B (P, r): how the prediction at ``points`` follows each published value."""
@@ -109,16 +142,12 @@ class Decoder:
 
     def dp_variance(self, points: Array) -> Array:
         """Return what privacy adds to the variance of f(points), (P,)."""
-        C = self.model.workload(points)
         if self.kind == "direct":
-            G, missed = self._told_and_missed(C)
+            G, missed = self._told_and_missed(self.model.workload(points))
             unknown = np.einsum("pn,np->p", missed, self.model.times_covariance(missed.T))
-            added = self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown
-        else:
-            half = self._half(points)
-            left = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
-            added = left - self.model.variance_without_privacy(points, C)
-        return self.unit**2 * np.maximum(added, 0.0)
+            return self.unit**2 * (self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown)
+        floor = self.unit**2 * self.model.variance_without_privacy(points)
+        return np.maximum(self.variance(points) - floor, 0.0)
 
     def covariance(self, points: Array) -> Array:
         """Return cov f(points) given s, (P, P), the DP noise included."""
@@ -134,10 +163,16 @@ class Decoder:
     def uncertainty(self, points: Array) -> Uncertainty:
         """Split the standard deviation at ``points`` into its parts."""
         noise = float(np.mean(self.model.noise_variance))
+        floor = self.unit**2 * self.model.variance_without_privacy(points)
+        if self.kind == "direct":
+            added = self.dp_variance(points)
+        else:
+            added = np.maximum(self.variance(points) - floor, 0.0)
         return Uncertainty(
-            latent=self.unit * np.sqrt(self.model.variance_without_privacy(points)),
-            dp=np.sqrt(self.dp_variance(points)),
+            latent=np.sqrt(floor),
+            dp=np.sqrt(added),
             observation=np.full(len(points), self.unit * np.sqrt(noise)),
+            hyperparameters=np.zeros(len(points)),
         )
 
     @cached_property
@@ -147,19 +182,22 @@ class Decoder:
 
     def signal_covariance(self) -> Array:
         """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
+        if self.signal is not None:
+            return self.signal
         cov = self._scaled @ self.model.times_covariance(self._scaled.T)
         return 0.5 * (cov + cov.T)
 
     @cached_property
     def _root(self) -> Array:
         """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
-        cov = self.signal_covariance()
+        cov = self.signal_covariance().copy()
         cov.flat[:: len(cov) + 1] += self.noise_std**2
         return jittered_cholesky(cov)[0] if len(cov) else cov
 
-    def _cross(self, points: Array) -> Array:
-        """Return cov(f(points), s), (P, r)."""
-        return self.model.cross_times(points, self._scaled.T)
+    @cached_property
+    def _cross(self) -> Callable[[Array], Array]:
+        """Return what gives cov(f(points), s), (P, r), at any points."""
+        return self.cross or self.model.crosser(self._scaled.T)
 
     def _half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
@@ -199,15 +237,18 @@ class Newton:
     likelihood: Likelihood
     lo: float
     width: float
+    scatter: float = 0.0  # variance of the latent values of single people around f
 
     def step(self, f: Array) -> Decoder:
         """Return the decoder of one step from latent values f (N,) of the people."""
         pseudo = linearise(self.likelihood, f)
         return replace(
             self.decoder,
-            model=self.decoder.model.with_noise(pseudo.noise),
+            model=self.decoder.model.with_noise(pseudo.noise + self.scatter),
             lo=pseudo.offset + pseudo.slope * self.lo,
             width=pseudo.slope * self.width,
+            signal=None,
+            cross=None,
         )
 
     def settle(self, f: Array, s: Array) -> Decoder:
@@ -219,7 +260,7 @@ class Newton:
         """
         damping, last = 1.0, np.inf
         tried: list[tuple[Array, Array]] = []
-        for _ in range(MOST_STEPS):
+        for taken in range(MOST_STEPS):
             decoder = self.step(f)
             move = decoder.mean(decoder.model.X, s) - f
             size = float(np.abs(move).max(initial=0.0))
@@ -229,7 +270,12 @@ class Newton:
             damping = min(1.5 * damping, 1.0) if closer else max(0.5 * damping, SMALLEST_DAMPING)
             last = size
             tried = [*tried[-MEMORY:], (f, np.clip(move, -LONGEST_STEP, LONGEST_STEP))]
-            step = _extrapolated(tried, damping) if size < LONGEST_STEP else damping * tried[-1][1]
+            if taken >= PATIENCE:  # extrapolation leads nowhere here, small steps do
+                step = STEADY_DAMPING * tried[-1][1]
+            elif size < LONGEST_STEP:
+                step = _extrapolated(tried, damping)
+            else:
+                step = damping * tried[-1][1]
             f = f + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         return decoder
 

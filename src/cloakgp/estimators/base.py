@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,18 +25,23 @@ from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.repeats import warn_if_repeated
+from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
 from cloakgp.gp.exact import ExactModel
+from cloakgp.gp.family import Family
+from cloakgp.gp.free import free_family
 from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
+from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.frames import column_names, select
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
 from cloakgp.privacy import Budget, Ledger, Noise, Spend
+from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
@@ -48,14 +54,22 @@ WORKLOAD = 100
 MOST_EXACT = 4000
 #: Priors that expect f further away than this many times the range of the outputs are mistakes.
 FURTHEST = 1e12
-#: Inputs that differ by less are taken for constant by the default kernel: their inverse overflows.
-SMALLEST_WIDTH = 1e-150
+#: Without noise there is a number for everybody to weigh settings by: up to this many people.
+MOST_TO_LEARN_FROM = 1000
+
+
+class Fixed(NamedTuple):
+    """The default prior if it is not learnt, as standard deviations in units of the outputs."""
+
+    std: float  # of f
+    noise: float  # of outputs around f
 
 
 class PrivateGP(BaseEstimator):
     """A Gaussian process with private training outputs; the estimators say what outputs are."""
 
     kernel: Any
+    learn: Any
     epsilon: float
     delta: float
     inducing: Any
@@ -78,8 +92,18 @@ class PrivateGP(BaseEstimator):
         return tags
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation at X into its latent, DP and observation parts."""
+        """Split the standard deviation at X into its parts: see ``Uncertainty``."""
         return self._fitted().uncertainty(self._points(X))
+
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve"
+    ) -> tuple[Array, Array]:
+        """Return the lower and the upper end of an interval at X.
+
+        ``of="curve"``: it holds what is predicted with probability ``coverage``.  ``of="person"``:
+        it holds the outputs of that share of new people.
+        """
+        return self._fitted().predict_interval(self._points(X), coverage, of=of)
 
     def selection_bounds(self) -> tuple[float, float]:
         """Return the bounds of outputs and predictions in a private search."""
@@ -129,20 +153,21 @@ class PrivateGP(BaseEstimator):
         )
 
     def _gather(
-        self, model: LinearModel, request: Request, iterations: int = 1, **outputs: Any
+        self,
+        prior: tuple[LinearModel, Family | None],
+        request: Request,
+        budget: Budget,
+        **outputs: Any,
     ) -> Facts:
         """Gather the public facts; ``outputs`` are those of the kind of outputs."""
         points, weights = _workload(request)
+        model, family = prior
         return Facts(
             model=model,
+            family=family,
             points=points,
             weights=weights,
-            budget=Budget(
-                as_float("epsilon", self.epsilon),
-                as_float("delta", self.delta),
-                self.calibration,  # type: ignore[arg-type]
-                iterations,
-            ),
+            budget=budget,
             design=self.design,  # type: ignore[arg-type]
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
@@ -152,11 +177,64 @@ class PrivateGP(BaseEstimator):
             **outputs,
         )
 
-    def _model(self, X: Array, kernel: Any, noise: float | Array, scale: float) -> LinearModel:
-        """Build the model; ``kernel`` is the one to use if none was given.
+    def _budget(self, iterations: int = 1) -> Budget:
+        """Return what a fit spends: ε and δ become numbers here, once."""
+        return Budget(
+            as_float("epsilon", self.epsilon),
+            as_float("delta", self.delta),
+            self.calibration,  # type: ignore[arg-type]
+            iterations,
+        )
 
-        ``scale`` is how far outputs, or latent values, can be expected to lie from each other.
+    def _prior(
+        self,
+        X: Array,
+        scales: Scales,
+        unit: float,
+        fixed: Fixed,
+        *,
+        noisy: bool,
+        noise: float | None = None,
+    ) -> tuple[LinearModel, Family | None]:
+        """Return the model to design for, and the family to learn from, if any.
+
+        ``unit`` is how far outputs, or latent values, can be expected to lie from each other;
+        ``noisy`` says whether a release adds noise, ``noise`` is the variance of outputs around f
+        if it was given.
         """
+        self._check_model()
+        belief: Belief = scales.noise if noise is None else ((math.sqrt(noise) / unit, 1.0),)
+        if not self._learns(len(X), noisy):
+            kernel = default_kernel(X, fixed.std * unit) if self.kernel is None else self.kernel
+            std = fixed.noise * unit if noise is None else math.sqrt(noise)
+            return self._model(X, clone(kernel), std**2, unit), None
+        if self.kernel is None:
+            family = default_family(X, replace(scales, noise=belief), unit)
+            kernel = design_kernel(X, scales, unit)
+        else:
+            family = free_family(self.kernel, tuple((s * unit, w) for s, w in belief))
+            kernel = family.mean_kernel()
+        variance = (scales.design[1] * unit) ** 2 if noise is None else noise
+        return self._model(X, kernel, variance, unit, for_design=noisy), family
+
+    def _learns(self, people: int, noisy: bool) -> bool:
+        """Tell whether hyperparameters are learnt from what is published."""
+        learn, automatic = self.learn, isinstance(self.learn, str) and self.learn == "auto"
+        if not (automatic or isinstance(learn, bool | np.bool_)):
+            raise ValueError(f'learn must be "auto", True or False, got {learn!r}')
+        if self.decode == "direct":
+            if not automatic and learn:
+                raise ValueError(
+                    "learn=True cannot be combined with decode='direct', which estimates what the "
+                    "given kernel predicts without privacy; use decode='bayes' or learn=False"
+                )
+            return False
+        if automatic:
+            return self.kernel is None and (noisy or people <= MOST_TO_LEARN_FROM)
+        return bool(learn)
+
+    def _check_model(self) -> None:
+        """Refuse what no model can be made from."""
         if self.approximation not in get_args(Approximation):
             raise ValueError(
                 f"approximation must be one of {get_args(Approximation)}, "
@@ -166,7 +244,15 @@ class PrivateGP(BaseEstimator):
             raise ValueError(
                 f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {self.kernel!r}"
             )
-        kernel = kernel if self.kernel is None else clone(self.kernel)
+
+    def _model(
+        self, X: Array, kernel: Any, noise: float, scale: float, for_design: bool = False
+    ) -> LinearModel:
+        """Build the model of one kernel.
+
+        ``scale`` is how far outputs, or latent values, can be expected to lie from each other;
+        ``for_design`` says that only a sketch is designed for it.
+        """
         with np.errstate(all="ignore"):
             largest = float(np.max(kernel.diag(X)))
         if largest > (FURTHEST * scale) ** 2:
@@ -181,7 +267,7 @@ class PrivateGP(BaseEstimator):
                 f"{MOST_EXACT}); give a number of inducing inputs, for instance inducing=50"
             )
         if self.inducing is None:
-            return ExactModel(kernel, X, noise)
+            return Surrogate(kernel, X, noise) if for_design else ExactModel(kernel, X, noise)
         inducing = place_inducing(X, self.inducing)
         return SparseModel(kernel, X, noise, inducing, self.approximation)
 
@@ -275,20 +361,6 @@ def _warn_if_unsavable(plan: Plan) -> None:
         warnings.warn(
             f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4
         )
-
-
-def default_kernel(X: Array, std: float) -> Any:
-    """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
-    width = np.ptp(X, axis=0)
-    width = np.where(width > SMALLEST_WIDTH, width, 0.0)
-    unit = np.where(width > 0, width, 1.0)
-    # In units of the width: squares of tiny numbers would vanish.
-    spread = np.where(width > 0, unit * ((X - X.min(axis=0)) / unit).std(axis=0), 1.0)
-    # √L: distances between people grow like that with the number of inputs.
-    length = spread * np.sqrt(X.shape[1])
-    return ConstantKernel(std**2, "fixed") * RBF(
-        float(length[0]) if len(length) == 1 else length, "fixed"
-    )
 
 
 def _points_named(X: Array, at: Any, names: tuple[str, ...] | None) -> Array:

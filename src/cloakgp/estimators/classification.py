@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
+from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import one_column, target_names
@@ -47,6 +48,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     prior_mean : float or one for each class, default the log-odds of equal chances
         Mean of the log-odds before anything is known; of the second class, if there are two.
+    learn : {"auto", True, False}
+        Whether hyperparameters are learnt from the published sketch, as in ``PrivateGPRegressor``.
     iterations : int, default 1
         Newton steps, each with a sketch of its own; they share (ε, δ).  With ``decode="bayes"``
         the steps after the last sketch are free, so 1 is nearly always enough.
@@ -65,6 +68,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         epsilon: float = 1.0,
         delta: float = 1e-5,
         prior_mean: Any = None,
+        learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
         inducing: Any = None,
         approximation: Approximation = "dtc",
@@ -82,6 +86,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.epsilon = epsilon
         self.delta = delta
         self.prior_mean = prior_mean
+        self.learn = learn
         self.iterations = iterations
         self.inducing = inducing
         self.approximation = approximation
@@ -202,15 +207,16 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
         columns = Labels(classes).columns
         mean = self._prior_mean(columns, len(classes))
+        budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
+            self._prior(request.X, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
+            budget,
             lo=np.zeros(columns),
             hi=np.ones(columns),
             unit=np.ones(columns),
             prior_mean=mean,
             outcome=Labels(classes),
-            iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
 

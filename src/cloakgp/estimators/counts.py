@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
+from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, one_column, target_names
@@ -21,6 +22,7 @@ from cloakgp.plan.outcomes.counts import LARGEST
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import release_counts
+from cloakgp.release.intervals import Of
 from cloakgp.release.outcomes import CountRelease, check_exposure
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
@@ -45,6 +47,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     prior_mean : float, default the logarithm of a quarter of the cap for the mean exposure
         Mean of the log rate before anything is known.
+    learn : {"auto", True, False}
+        Whether hyperparameters are learnt from the published sketch, as in ``PrivateGPRegressor``.
     iterations, target
         As in ``PrivateGPClassifier``.
     inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
@@ -61,6 +65,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         epsilon: float = 1.0,
         delta: float = 1e-5,
         prior_mean: float | None = None,
+        learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
         inducing: Any = None,
         approximation: Approximation = "dtc",
@@ -78,6 +83,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.epsilon = epsilon
         self.delta = delta
         self.prior_mean = prior_mean
+        self.learn = learn
         self.iterations = iterations
         self.inducing = inducing
         self.approximation = approximation
@@ -145,10 +151,19 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         return self._counts().predict(self._points(X), return_std, exposure=exposure)
 
     def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95, exposure: ArrayLike = 1.0
+        self,
+        X: ArrayLike,
+        coverage: float = 0.95,
+        *,
+        of: Of = "curve",
+        exposure: ArrayLike = 1.0,
     ) -> tuple[Array, Array]:
-        """Return the interval that holds the rate at X with probability ``coverage``."""
-        return self._counts().predict_interval(self._points(X), coverage, exposure=exposure)
+        """Return the lower and the upper end of an interval at X, for an exposure.
+
+        ``of="curve"``: it holds the rate with probability ``coverage``.  ``of="person"``: it holds
+        the counts of that share of new rows.
+        """
+        return self._counts().predict_interval(self._points(X), coverage, of=of, exposure=exposure)
 
     def _counts(self) -> CountRelease:
         release = self._fitted()
@@ -163,15 +178,16 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
+        budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._model(request.X, default_kernel(request.X, PRIOR_STD), 1.0, 1.0),
+            self._prior(request.X, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
+            budget,
             lo=np.zeros(1),
             hi=np.array([cap]),
             unit=np.ones(1),
             prior_mean=np.array([mean]),
             outcome=Counts(watched, int(cap)),
-            iterations=checked_steps(self.iterations),
         )
         return facts.at_prior_mean()
 

@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import FURTHEST, Array, PrivateGP, checked_plan, default_kernel
+from cloakgp.estimators.base import FURTHEST, Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.steps import release_plan
+from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of, target_names
@@ -34,19 +35,24 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
 
     Parameters
     ----------
-    kernel : scikit-learn kernel, default a constant times RBF
-        Prior covariance of f, in the units of y.  Used as it is: hyperparameters are not fitted to
-        y.  The default takes its lengthscales from X and its variance from ``bounds``.
+    kernel : scikit-learn kernel, default None
+        Prior covariance of f, in the units of y.  None: learnt, with lengthscales around the spread
+        of X and variances in units of ``bounds``; see ``learn``.
     bounds : (lo, hi), or a list of such pairs
         Public bounds of y: two numbers for all output columns, or a list with a pair for each,
         such as ``[(0, 350), (400, 500)]``.  Required: bounds taken from the data would leak.
         Outputs outside are clipped.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
-    noise_variance : float, default (0.1 (hi − lo))²
-        Variance of outputs around f.
+    noise_variance : float, default None
+        Variance of outputs around f.  None: learnt with the kernel; (0.1 (hi − lo))² if nothing is.
     prior_mean : float or one for each output, default the middle of the bounds
         Mean of f before anything is known.
+    learn : {"auto", True, False}
+        Whether hyperparameters are learnt from the published sketch, which costs no budget: a
+        public family of priors is averaged by how well each explains what was published.  "auto"
+        learns if no ``kernel`` is given.  True also learns the free hyperparameters (not "fixed")
+        of a kernel that is given, False uses it as it is.
     inducing : int or array, default None
         Number of inducing inputs (placed by k-means of X) or the inputs themselves; None is exact.
     approximation : {"fitc", "dtc"}
@@ -77,6 +83,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         delta: float = 1e-5,
         noise_variance: float | None = None,
         prior_mean: Any = None,
+        learn: bool | Literal["auto"] = "auto",
         inducing: Any = None,
         approximation: Approximation = "fitc",
         design: str = "bayes",
@@ -93,6 +100,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.delta = delta
         self.noise_variance = noise_variance
         self.prior_mean = prior_mean
+        self.learn = learn
         self.inducing = inducing
         self.approximation = approximation
         self.design = design
@@ -199,7 +207,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     def _facts(self, request: Request, lo: Array, hi: Array) -> Facts:
         """Gather the public facts; every default comes from X and the bounds alone."""
         width = float(np.max(hi - lo))
-        noise = (0.1 * width) ** 2
+        noise = None
         if self.noise_variance is not None:
             noise = as_float("noise_variance", self.noise_variance)
             if not (noise >= 0 and math.isfinite(noise)):
@@ -211,9 +219,11 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 )
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
+        budget, fixed = self._budget(), Fixed(std=0.4, noise=0.1)
         return self._gather(
-            self._model(request.X, default_kernel(request.X, 0.4 * width), noise, width),
+            self._prior(request.X, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
             request,
+            budget,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),
             lo=lo,
             hi=hi,

@@ -8,6 +8,7 @@ remains without privacy.  Public maths: nothing here sees y.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,10 @@ class LinearModel(ABC):
     def cross_times(self, points: Array, B: Array) -> Array:
         """Return cov(f(points), y) B for B (N, r), without the matrix in between if possible."""
         return self.cross(points) @ B
+
+    def crosser(self, B: Array) -> Callable[[Array], Array]:
+        """Return ``cross_times`` for one B that is asked for at many points."""
+        return lambda points: self.cross_times(points, B)
 
     @abstractmethod
     def workload(self, points: Array) -> Array:

@@ -7,8 +7,10 @@ Inputs far from the inducing ones lose influence, which is what tames outliers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -49,30 +51,48 @@ class SparseModel(LinearModel):
             )
         self.kernel, self.X = kernel, X
         self.inducing, self.approximation = inducing, approximation
-        self._root, self.jitter = jittered_cholesky(evaluate(kernel, inducing))
+        self._root, self._root_jitter = jittered_cholesky(evaluate(kernel, inducing))
         self.factor = self.features(X)  # F: Q_NN = F Fᵀ
         self._lost = np.zeros(len(X))
         if approximation == "fitc":
             lost = variances(kernel, X) - np.einsum("nm,nm->n", self.factor, self.factor)
             self._lost = np.maximum(lost, 0.0)
-        self._set_noise(noise_variance)
+        self.noise_variance = noise_variance
 
-    def with_noise(self, noise_variance: Array) -> SparseModel:
+    def with_noise(self, noise_variance: Array) -> Self:
         other = copy(self)
-        other._set_noise(noise_variance)
+        for derived in ("diagonal", "_scaled", "_B"):
+            other.__dict__.pop(derived, None)
+        other.noise_variance = noise_variance
         return other
 
-    def _set_noise(self, noise_variance: float | Array) -> None:
-        self.noise_variance = noise_variance
-        self.diagonal = noise_variance + self._lost
-        least = SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
-        if np.any(self.diagonal < least):  # the formulas divide by it
-            self.diagonal = np.maximum(self.diagonal, least)
-            self.jitter = max(self.jitter, least)
-        # B = I + Fᵀ D⁻¹ F,   C = F_* B⁻¹ Fᵀ D⁻¹
-        scaled = self.factor / self.diagonal[:, None]
-        self._B = cho_factor(np.eye(scaled.shape[1]) + self.factor.T @ scaled, lower=True)
-        self._scaled = scaled
+    @cached_property
+    def diagonal(self) -> Array:  # type: ignore[override]
+        """The variance of each person that nobody shares, (N,); the formulas divide by it."""
+        return np.maximum(self.noise_variance + self._lost, self._least)
+
+    @property
+    def jitter(self) -> float:  # type: ignore[override]
+        """What had to be added to a diagonal to make it positive definite."""
+        raised = bool(np.any(self.noise_variance + self._lost < self._least))
+        return max(self._root_jitter, self._least if raised else 0.0)
+
+    @property
+    def _least(self) -> float:
+        return SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
+
+    @cached_property
+    def _scaled(self) -> Array:
+        """Return D⁻¹ F."""
+        return self.factor / self.diagonal[:, None]
+
+    @cached_property
+    def _B(self) -> tuple[Array, bool]:
+        """Return the Cholesky factor of B = I + Fᵀ D⁻¹ F:  C = F_* B⁻¹ Fᵀ D⁻¹."""
+        B: Array = self.factor.T @ self._scaled
+        B.flat[:: len(B) + 1] += 1.0
+        root: tuple[Array, bool] = cho_factor(B, lower=True)
+        return root
 
     def features(self, points: Array) -> Array:
         """Return F_* (P, M) with Q_*N = F_* Fᵀ."""
@@ -83,8 +103,18 @@ class SparseModel(LinearModel):
         return self.features(points) @ self.factor.T
 
     def cross_times(self, points: Array, B: Array) -> Array:
-        F = self.factor if points is self.X else self.features(points)
-        return F @ (self.factor.T @ B)
+        return self.crosser(B)(points)
+
+    def crosser(self, B: Array) -> Callable[[Array], Array]:
+        told = self.factor.T @ B  # (M, r): all that predictions need of everybody
+        return lambda points: (self.factor if points is self.X else self.features(points)) @ told
 
     def workload(self, points: Array) -> Array:
         return cho_solve(self._B, self.features(points).T).T @ self._scaled.T
+
+    def variance_without_privacy(self, points: Array, C: Array | None = None) -> Array:
+        # F_* Fᵀ (D + F Fᵀ)⁻¹ F F_*ᵀ = F_* (I − B⁻¹) F_*ᵀ: no matrix of points by people
+        F = self.features(points)
+        left = solve_triangular(self._B[0], F.T, lower=True)
+        unexplained = variances(self.kernel, points) - np.einsum("pm,pm->p", F, F)
+        return np.maximum(unexplained + np.einsum("mp,mp->p", left, left), 0.0)

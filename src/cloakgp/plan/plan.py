@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -84,20 +83,38 @@ class Plan:
         facts = self.facts
         return self.sketch.matrix.shape[0] * len(facts.lo) * facts.iterations
 
-    @cached_property
+    @property
     def noise_std(self) -> Array:
         """What privacy adds to the standard deviation at each point, (P,) or (P, D)."""
-        return self._by_column(lambda decoder: np.sqrt(decoder.dp_variance(self.points)))
+        return self.forecast(self.points)[0]
 
-    @cached_property
+    @property
     def floor_std(self) -> Array:
         """The standard deviation at each point without any privacy, (P,) or (P, D)."""
-        return self._by_column(lambda decoder: decoder.uncertainty(self.points).latent)
+        return self.forecast(self.points)[1]
 
     @property
     def total_std(self) -> Array:
         """The standard deviation of the prediction at each point, privacy included."""
         return np.hypot(self.noise_std, self.floor_std)
+
+    @property
+    def outlook(self) -> pd.DataFrame:
+        """How large the error would be, typically, if the truth were smooth or rough.
+
+        One row for each kernel that the forecast looks at, from the smoothest to the roughest, with
+        its share in the forecast; of a fixed prior, one row.
+        """
+        rows: dict[str, dict[str, Any]] = {}
+        for share, name, total, floor in self._cases(self.points)[0]:
+            row = rows.setdefault(name, {"kernel": name, "share": 0.0, "noise": 0.0, "error": 0.0})
+            row["share"] += share
+            row["noise"] += share * float(self.facts.weights @ (total - floor))
+            row["error"] += share * float(self.facts.weights @ total)
+        table = pd.DataFrame(list(rows.values()))
+        table["noise_std"] = np.sqrt(table.pop("noise") / table["share"])
+        table["error_std"] = np.sqrt(table.pop("error") / table["share"])
+        return table
 
     @property
     def forecast_rmse(self) -> float:
@@ -174,6 +191,14 @@ class Plan:
             f"'{facts.budget.calibration}'. "
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
+        if facts.family is not None:
+            # A family around a given kernel is in no order.
+            errors = self.outlook["error_std"]
+            lines.append(
+                "The kernel is learnt from what is published, at no cost. Expected error: "
+                f"{errors.min():.3g} if the truth is smooth, {errors.max():.3g} if it is rough; "
+                "bands assume that it is like some member of the family of priors."
+            )
         if facts.iterations > 1:
             lines.append(
                 f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
@@ -263,9 +288,34 @@ class Plan:
             "gap": self.gap,
         }
 
-    def _by_column(self, of: Any) -> Array:
-        T, facts = self.sketch.rounded, self.facts
-        # All classes share the sketch and have the same noise.
-        count = len(facts.outcome.names(len(facts.lo)))
-        columns = [of(facts.decoder(T, c)) for c in range(count)]
-        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+    def forecast(self, points: Array) -> tuple[Array, Array]:
+        """Return what privacy adds to the standard deviation, and what is there without it.
+
+        Each is (P,), or (P, D) for several outputs: means over the outlook, so that a case that is
+        unlikely but bad does not drown the others.
+        """
+        added, floors = [], []
+        for cases in self._cases(points):
+            stds = [(s, np.sqrt(total - floor), np.sqrt(floor)) for s, _, total, floor in cases]
+            added.append(np.sum([share * std for share, std, _ in stds], axis=0))
+            floors.append(np.sum([share * std for share, _, std in stds], axis=0))
+        if len(added) == 1:
+            return added[0], floors[0]
+        return np.stack(added, axis=1), np.stack(floors, axis=1)
+
+    def _cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
+        """Shares, names, variances of f at the points and of what remains without privacy.
+
+        One list for each output column; all classes share the sketch and have the same noise.
+        """
+        if points is self.points and "cases" in self.__dict__:
+            known: list[list[tuple[float, str, Array, Array]]] = self.__dict__["cases"]
+            return known
+        facts, T = self.facts, self.sketch.rounded
+        cases = [
+            [(case.share, case.name, *case.variances(points)) for case in facts.outlook(T, column)]
+            for column in range(len(facts.outcome.names(len(facts.lo))))
+        ]
+        if points is self.points:
+            self.__dict__["cases"] = cases
+        return cases

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from cloakgp.plan.facts import Facts
+    from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 Axes = Any  # matplotlib has no type hints that mypy is shown
@@ -145,6 +146,15 @@ def guarantee(facts: Facts, private: bool, epsilon: float, planned: bool = False
         f"(epsilon = {epsilon:.4g}, delta = {facts.budget.delta:g}); "
         "inputs are public."
     )
+
+
+def footnote_of(release: Release) -> str:
+    """Return the line below a picture of a release, with an alarm if its model does not fit."""
+    line = guarantee(release.facts, release.private, release.total_epsilon)
+    if not release.can_be_checked:
+        return line
+    check = release.check()
+    return f"{line}\n{check.sentence}" if check.alarm else line
 
 
 def finish(

@@ -29,6 +29,7 @@ from cloakgp.plot.canvas import (
     draw_inputs,
     draw_map,
     finish,
+    footnote_of,
     guarantee,
     label_plane,
     line_of_points,
@@ -56,16 +57,17 @@ def plot_release(release: Release, ax: Axes = None) -> Figure:
 
 def _plot_numbers(release: Release, ax: Axes) -> Figure:
     facts, inputs, outputs = release.facts, release.facts.names, release.named_targets
-    footnote = guarantee(facts, release.private, release.total_epsilon)
+    footnote = footnote_of(release)
     if len(inputs) == 1:
         figure, rows = rows_of_panels(ax, len(outputs), panels=1)
         x = line_of_points(facts)
         mean = _columns(release.predict(x[:, None]), len(x))
-        parts = release.uncertainty(x[:, None])
-        dp, latent = _columns(parts.dp, len(x)), _columns(parts.latent, len(x))
+        dp = _columns(release.uncertainty(x[:, None]).dp, len(x))
+        low, high = (_columns(end, len(x)) for end in release.predict_interval(x[:, None]))
         for column, (panel,) in enumerate(rows):
             bounds = (float(facts.lo[column]), float(facts.hi[column]))
-            _draw_curve(panel, x, mean[:, column], dp[:, column], latent[:, column], bounds)
+            band = (low[:, column], high[:, column])
+            _draw_curve(panel, x, mean[:, column], dp[:, column], band, bounds)
             draw_inputs(panel, facts)
             panel.set(xlabel=axis_label(inputs[0]), ylabel=axis_label(outputs[column]))
         return finish(figure, rows, footnote, release.private, embedded=ax is not None)
@@ -90,25 +92,23 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
     """
     facts = plan.facts
     inputs, outputs = facts.names, facts.outcome.noise_names(target_names, len(facts.lo))
-    T, private = plan.sketch.rounded, facts.budget.sigma > 0.0
+    private = facts.budget.sigma > 0.0
     footnote = guarantee(facts, private, facts.budget.epsilon, planned=True)
-    # Every class has the same noise, so one panel tells it all.
-    decoders = [facts.decoder(T, column) for column in range(len(outputs))]
     if len(inputs) == 1:
         figure, rows = rows_of_panels(ax, len(outputs), panels=1)
         x = line_of_points(facts)
-        for decoder, name, (panel,) in zip(decoders, outputs, rows, strict=True):
-            parts = decoder.uncertainty(x[:, None])
-            _draw_errors(panel, x, parts.dp, parts.latent)
+        noise, floor = (_columns(std, len(x)) for std in plan.forecast(x[:, None]))
+        for column, (name, (panel,)) in enumerate(zip(outputs, rows, strict=True)):
+            _draw_errors(panel, x, noise[:, column], floor[:, column])
             draw_inputs(panel, facts)
             wanted = axis_label(f"{name}: standard deviation")
             panel.set(xlabel=axis_label(inputs[0]), ylabel=wanted)
         return finish(figure, rows, footnote, private, embedded=ax is not None)
     plane = plane_of_points(facts)
     figure, rows = rows_of_panels(ax, len(outputs), panels=2)
-    for decoder, name, panels in zip(decoders, outputs, rows, strict=True):
-        parts = decoder.uncertainty(plane.points)
-        noise, floor = parts.dp, parts.latent
+    both = (_columns(std, len(plane.points)) for std in plan.forecast(plane.points))
+    columns = zip(*(std.T for std in both), strict=True)
+    for (noise, floor), name, panels in zip(columns, outputs, rows, strict=True):
         top = float(max(noise.max(), floor.max()))
         title = f"{name}: noise for privacy (std)"
         draw_map(panels[0], plane, noise, facts, "cividis", title, top)
@@ -122,23 +122,27 @@ def _columns(values: Any, rows: int) -> Array:
 
 
 def _draw_curve(
-    ax: Axes, x: Array, mean: Array, dp: Array, latent: Array, bounds: tuple[float, float]
+    ax: Axes,
+    x: Array,
+    mean: Array,
+    dp: Array,
+    band: tuple[Array, Array],
+    bounds: tuple[float, float],
 ) -> None:
-    total = NORMAL_95 * np.hypot(dp, latent)
-    inner = NORMAL_95 * dp
-    for half, fill, edge, label in (
-        (total, PALE_BLUE, BLUE, "95 % band: total"),
-        (inner, PALE_ORANGE, "none", "95 % band: noise for privacy alone"),
-    ):
-        ax.fill_between(x, mean - half, mean + half, fc=fill, ec=edge, lw=1.0, label=label)
-    for rim in (mean - total, mean + total):
+    low, high = band
+    ax.fill_between(x, low, high, fc=PALE_BLUE, ec=BLUE, lw=1.0, label="95 % band of the curve")
+    # No wider than the band itself, which learnt settings may make lopsided.
+    inner = np.maximum(mean - NORMAL_95 * dp, low), np.minimum(mean + NORMAL_95 * dp, high)
+    label = "of which noise for privacy alone"
+    ax.fill_between(x, *inner, fc=PALE_ORANGE, ec="none", lw=1.0, label=label)
+    for rim in band:
         ax.plot(x, rim, color=BLUE, lw=1.2)
     ax.plot(x, mean, color=INK, lw=2.0, label="prediction")
     lo, hi = bounds
     spare = 0.04 * (hi - lo)
     # Nothing is possible outside of the bounds, however wide a band may be.
-    bottom = min(max(float((mean - total).min()), lo), float(mean.min()))
-    top = max(min(float((mean + total).max()), hi), float(mean.max()))
+    bottom = min(max(float(low.min()), lo), float(mean.min()))
+    top = max(min(float(high.max()), hi), float(mean.max()))
     for bound, near in ((lo, bottom <= lo), (hi, top >= hi)):
         if near:
             ax.axhline(bound, color=GREY, lw=0.9, ls=(0, (4, 3)))

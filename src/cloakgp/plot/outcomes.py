@@ -29,7 +29,7 @@ from cloakgp.plot.canvas import (
     draw_inputs,
     draw_map,
     finish,
-    guarantee,
+    footnote_of,
     label_plane,
     line_of_points,
     plane_of_points,
@@ -114,15 +114,17 @@ def _probability_curve(release: LabelRelease, ax: Axes, inputs: list[str], outpu
     points = x[:, None]
     proba = release.predict_proba(points)
     if proba.shape[1] == 2:
-        total = release.probability_band(points, NORMAL_95)[:, :, 0]
+        low, high = release.predict_interval(points)
         noise = release.probability_band(points, NORMAL_95, dp_only=True)[:, :, 0]
-        panel.fill_between(x, *total, fc=PALE_BLUE, ec=BLUE, lw=1.0, label="95 % band: total")
-        label = "95 % band: noise for privacy alone"
-        panel.fill_between(x, *noise, fc=PALE_ORANGE, ec="none", label=label)
+        label = "95 % band of the curve"
+        panel.fill_between(x, low, high, fc=PALE_BLUE, ec=BLUE, lw=1.0, label=label)
+        inner = np.maximum(noise[0], low), np.minimum(noise[1], high)
+        label = "of which noise for privacy alone"
+        panel.fill_between(x, *inner, fc=PALE_ORANGE, ec="none", label=label)
         panel.plot(x, proba[:, 1], color=INK, lw=2.0, label="probability")
         panel.set_ylabel(axis_label(f"probability of {output} = {release.classes[1]}"))
     else:
-        bands = release.probability_band(points, NORMAL_95)
+        bands = release.predict_interval(points)
         for c, name in enumerate(release.classes):
             colour = COLOURS[c % len(COLOURS)]
             low, high = (band[:, c] for band in bands)
@@ -176,7 +178,7 @@ def _rate_curve(release: CountRelease, ax: Axes, inputs: list[str], output: str)
     panel, x = rows[0][0], line_of_points(facts)
     points = x[:, None]
     low, high = release.predict_interval(points)
-    label = "95 % interval of the rate"
+    label = "95 % band of the curve"
     panel.fill_between(x, low, high, fc=PALE_BLUE, ec=BLUE, lw=1.0, label=label)
     rate = np.asarray(release.predict(points))
     panel.plot(x, rate, color=INK, lw=2.0, label="expected rate")
@@ -201,5 +203,4 @@ def _rate_map(release: CountRelease, ax: Axes, inputs: list[str], output: str) -
 
 
 def _done(release: Release, figure: Figure, rows: list[list[Axes]], ax: Axes) -> Figure:
-    footnote = guarantee(release.facts, release.private, release.total_epsilon)
-    return finish(figure, rows, footnote, release.private, embedded=ax is not None)
+    return finish(figure, rows, footnote_of(release), release.private, embedded=ax is not None)

@@ -1,7 +1,8 @@
-"""From published facts to the decoder of each output column.
+"""From published facts to the posterior of each output column.
 
-Where the outputs are f itself there is one decoder; classes and counts are decoded by Newton steps,
-each of them the decoding of a regression (``decode.Newton``).
+Where the outputs are f itself decoding is linear; classes and counts are decoded by Newton steps,
+each of them the decoding of a regression (``decode.Newton``).  With a family of priors each of its
+settings decodes, and the published values say how much each counts (``decode.mixture``).
 """
 
 from __future__ import annotations
@@ -12,26 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.decode.decoder import Decoder, Newton, decoding, finite
+from cloakgp.decode.latent import settle_settings
+from cloakgp.decode.mixture import Mixture
+from cloakgp.plan.facts import Facts
 from cloakgp.plan.parts import Part
 from cloakgp.release.published import Published
 
 Array = NDArray[np.float64]
 
 
-def decoders_of(release: Published) -> list[Decoder]:
-    """Return the decoder of each output column, found once for each release."""
-    if "decoders" not in release.__dict__:
-        release.__dict__["decoders"] = find_decoders(release)
-    found: list[Decoder] = release.__dict__["decoders"]
+def mixtures_of(release: Published) -> list[Mixture]:
+    """Return the posterior of each output column, found once for each release."""
+    if "mixtures" not in release.__dict__:
+        release.__dict__["mixtures"] = find_mixtures(release)
+    found: list[Mixture] = release.__dict__["mixtures"]
     return found
 
 
-def find_decoders(release: Published) -> list[Decoder]:
-    """Return the decoder of each output column, found anew."""
-    columns = range(release.outputs)
-    if release.facts.likelihood is None:
-        return [_linear(release, column) for column in columns]
-    return [_settled(release, column) for column in columns]
+def find_mixtures(release: Published) -> list[Mixture]:
+    """Return the posterior of each output column, found anew."""
+    find = _linear if release.facts.likelihood is None else _latent
+    return [find(release, column) for column in range(release.outputs)]
+
+
+def posteriors_under(release: Published, facts: Facts) -> list[Mixture]:
+    """Return what the posterior of each output column would be with other public facts."""
+    return find_mixtures(replace(release, facts=facts))
 
 
 def values_of(release: Published, column: int) -> Array:
@@ -50,14 +57,14 @@ def check_decoding(release: Published) -> None:
     point = release.facts.points[:1]
     with decoding():
         for column in range(release.outputs):
-            linear = release.facts.likelihood is None
-            if linear:
-                decoder = decoders_of(release)[column]
+            if release.facts.likelihood is None:
+                mixture = mixtures_of(release)[column]
             else:
-                decoder = _newton(release, column).step(release.facts.prior_latents(column))
-            finite(decoder.mean(point, values_of(release, column)))
-            if linear:
-                parts = decoder.uncertainty(point)
+                step = _newton(release, column).step(release.facts.prior_latents(column))
+                mixture = Mixture((step,), np.ones(1), values_of(release, column))
+            finite(mixture.mean(point))
+            if release.facts.likelihood is None:
+                parts = mixture.uncertainty(point)
                 finite(np.concatenate([parts.latent, parts.dp, parts.observation]))
 
 
@@ -70,25 +77,42 @@ def _column(s: Array, column: int, outputs: int) -> Array:
     return s.reshape(len(s), outputs)[:, column]
 
 
-def _linear(release: Published, column: int) -> Decoder:
-    T = np.vstack([part.sketch.rounded for part in _used(release)])
-    decoder = release.facts.decoder(T, column)
-    # The noise that was really added counts, should it be more than was needed.
+def _sketch(release: Published) -> Array:
+    return np.vstack([part.sketch.rounded for part in _used(release)])
+
+
+def _with_noise(release: Published, decoder: Decoder) -> Decoder:
+    """Return a decoder for the noise that was really added, should it be more than was needed."""
     return replace(decoder, noise_std=release.noisy.noise_std)
 
 
+def _linear(release: Published, column: int) -> Mixture:
+    facts = release.facts
+    decoders = [_with_noise(release, d) for d in facts.decoders(_sketch(release), column)]
+    return Mixture.by_evidence(decoders, facts.belief, values_of(release, column))
+
+
 def _newton(release: Published, column: int) -> Newton:
-    return release.facts.newton(_linear(release, column), column)
+    facts = release.facts
+    decoder = _with_noise(release, facts.decoder(_sketch(release), column))
+    return facts.newton(decoder, column)
 
 
-def _settled(release: Published, column: int) -> Decoder:
-    facts, newton, f = release.facts, _newton(release, column), release.facts.prior_latents(column)
-    if facts.decode == "bayes":
-        return newton.settle(f, values_of(release, column))
-    # The paper's: one step for each iteration, each from where the one before it ended.
+def _latent(release: Published, column: int) -> Mixture:
+    facts, newton = release.facts, _newton(release, column)
+    s, start = values_of(release, column), facts.prior_latents(column)
+    if facts.family is not None:
+        return settle_settings(newton, facts.models, facts.belief, s, start)
+    decoder = newton.settle(start, s) if facts.decode == "bayes" else _last_step(release, column)
+    return Mixture((decoder,), np.ones(1), s)
+
+
+def _last_step(release: Published, column: int) -> Decoder:
+    """Return the paper's: one step for each iteration, each from where the one before it ended."""
+    newton, f = _newton(release, column), release.facts.prior_latents(column)
     for number, part in enumerate(release.parts):
         last = replace(newton.decoder, T=part.sketch.rounded)
         decoder = replace(newton, decoder=last).step(f)
         if number < len(release.later):
-            f = decoder.mean(facts.X, _column(part.noisy.s, column, release.outputs))
+            f = decoder.mean(release.facts.X, _column(part.noisy.s, column, release.outputs))
     return decoder

@@ -6,24 +6,28 @@ and rates are integrated over all the uncertainty of f, that which privacy adds 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logit, ndtri
+from scipy.special import expit, gammaincc, logit
 
 from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.gp.likelihoods import expected_logistic
 from cloakgp.plan.outcomes import Counts, Labels
 from cloakgp.plan.outcomes.counts import LARGEST
-from cloakgp.release.decoding import decoders_of, values_of
+from cloakgp.release.decoding import mixtures_of
+from cloakgp.release.intervals import Of, check_interval
 from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
 #: Exponents beyond this overflow.
 LARGEST_EXPONENT = 700.0
+#: Quantiles of counts: nodes of the integral over rates, and the logarithm of the largest rate.
+NODES, LARGEST_LOG_COUNT = 40, 30.0
 #: Probabilities below this have the log-odds of this.
 SMALLEST_CHANCE = 1e-300
 #: Standard deviation of the logistic distribution: a label is 1 where f plus such noise is above 0.
@@ -35,14 +39,29 @@ class LatentRelease(Release):
 
     def latent_at_people(self, column: int) -> Array:
         """Return the decoded f at the training inputs, where the next iteration starts."""
-        decoder = decoders_of(self)[column]
-        return decoder.mean(self.facts.X, values_of(self, column))
+        return mixtures_of(self)[column].mean(self.facts.X)
 
-    def _moments(self, points: Array) -> tuple[Array, Array]:
-        """Return mean and variance of f, (P, D)."""
-        mean, std = (np.reshape(v, (len(points), -1)) for v in self.latent(points, True))
+    def average(self, points: Array, of: Callable[[Array, Array], Array]) -> Array:
+        """Return the mean over settings of ``of`` mean and variance of f, (P, D)."""
         with decoding():
-            return mean, finite(std**2)
+            return finite(
+                np.column_stack(
+                    [
+                        m.weights @ of(m.means(points), m.variances(points))
+                        for m in mixtures_of(self)
+                    ]
+                )
+            )
+
+    def quantiles(self, points: Array, share: float) -> Array:
+        """Return the quantile of f at each point, (P, D)."""
+        with decoding():
+            ends = [mixture.quantile(points, share) for mixture in mixtures_of(self)]
+            return finite(np.column_stack(ends))
+
+    def _mean(self, points: Array) -> Array:
+        """Return the mean of f, (P, D)."""
+        return np.reshape(self.latent(points), (len(points), -1))
 
 
 class LabelRelease(LatentRelease, of=Labels):
@@ -63,8 +82,7 @@ class LabelRelease(LatentRelease, of=Labels):
         Integrated over the uncertainty of f, DP noise included: far from people, or with a lot of
         noise, they approach the probabilities of the prior.
         """
-        points = self.check_points(X)
-        inside = expected_logistic(*self._moments(points))
+        inside = self.average(self.check_points(X), expected_logistic)
         if inside.shape[1] == 1:
             return np.hstack([1.0 - inside, inside])
         # One against the rest: the K answers need not add up to one.  Where all of them are 0 to
@@ -78,7 +96,7 @@ class LabelRelease(LatentRelease, of=Labels):
         With more than two classes each is against the rest.  ``latent`` has the mean of f itself,
         which is further out where f is uncertain.
         """
-        inside = expected_logistic(*self._moments(self.check_points(X)))
+        inside = self.average(self.check_points(X), expected_logistic)
         odds = logit(np.clip(inside, SMALLEST_CHANCE, 1.0 - 2.0**-53))
         return odds[:, 0] if odds.shape[1] == 1 else odds
 
@@ -93,11 +111,28 @@ class LabelRelease(LatentRelease, of=Labels):
         """
         points = self.check_points(X)
         parts = super().uncertainty(points)
-        std = parts.dp if dp_only else np.hypot(parts.latent, parts.dp)
-        mean = self._moments(points)[0]
-        reach = half * std.reshape(mean.shape)
-        zero = np.zeros_like(mean)
-        return np.stack([expected_logistic(mean + side * reach, zero) for side in (-1, 1)])
+        mean = self._mean(points)
+        reach = half * (parts.dp if dp_only else parts.curve).reshape(mean.shape)
+        return np.stack([expit(mean + side * reach) for side in (-1, 1)])
+
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve"
+    ) -> tuple[Array, Array]:
+        """Return the lower and the upper end of an interval at X.
+
+        ``of="curve"``: it holds the probability of the second class, (P,), or that of each of more
+        classes against the rest, (P, K).  ``of="person"``: is a new person of that class?  The
+        upper end is 1 for the classes of the smallest set that holds the label of that share of new
+        people, the lower end is 1 if that set is this class alone; else they are 0.
+        """
+        points, tail = self.check_points(X), check_interval(coverage, of)
+        if of == "curve":
+            low, high = (expit(self.quantiles(points, share)) for share in (tail, 1.0 - tail))
+            return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
+        possible = likely_classes(self.predict_proba(points), coverage)
+        certain = possible & (possible.sum(axis=1, keepdims=True) == 1)
+        low, high = certain.astype(np.float64), possible.astype(np.float64)
+        return (low[:, 1], high[:, 1]) if low.shape[1] == 2 else (low, high)
 
     def columns_at(self, points: Array) -> dict[str, Any]:
         names = Labels.table_names(self.named_targets, self.classes.tolist())
@@ -109,11 +144,15 @@ class LabelRelease(LatentRelease, of=Labels):
         proba, parts, mean = (
             self.predict_proba(points),
             self.uncertainty(points),
-            self._moments(points)[0],
+            self._mean(points),
         )
-        values: list[Any] = [self.classes[np.argmax(proba, axis=1)], *proba.T]
+        likely = likely_classes(proba, 0.95)
+        possible = ["|".join(str(c) for c in self.classes[row]) for row in likely]
+        values: list[Any] = [self.classes[np.argmax(proba, axis=1)], possible, *proba.T]
+        low, high = (end.reshape(len(points), -1).T for end in self.predict_interval(points))
+        values += [end for pair in zip(low, high, strict=True) for end in pair]
         dp = parts.dp.reshape(mean.shape)
-        total = np.hypot(parts.latent, parts.dp).reshape(mean.shape)
+        total = parts.curve.reshape(mean.shape)
         for c in range(mean.shape[1]):
             values += [mean[:, c], total[:, c], dp[:, c]]
         return dict(zip(names, values, strict=True))
@@ -130,25 +169,50 @@ class CountRelease(LatentRelease, of=Counts):
         ``return_std`` adds the standard deviation of that rate, the DP noise included.
         """
         points = self.check_points(X)
-        mean, variance = (v[:, 0] for v in self._moments(points))
-        log_rate = np.log(check_exposure(exposure, len(points))) + mean + 0.5 * variance
+        watched = np.log(check_exposure(exposure, len(points)))
+        first = self.average(points, lambda m, v: _exp(watched + m + 0.5 * v))[:, 0]
         if not return_std:
-            return _exp(log_rate)
-        with np.errstate(divide="ignore"):  # without variance there is no deviation: e^−inf
-            log_ratio = 0.5 * (variance + np.log(-np.expm1(-variance)))  # of √(e^v − 1)
-        return _exp(log_rate), _exp(log_rate + log_ratio)
+            return first
+        # Relative to the mean, since squares of rates may overflow where rates do not.
+        log_mean = np.log(first) - watched
+        spread = self.average(points, lambda m, v: _spread(m - log_mean, v))[:, 0]
+        with np.errstate(over="ignore"):
+            return first, np.minimum(first * np.sqrt(spread), np.exp(LARGEST_EXPONENT))
 
     def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95, *, exposure: ArrayLike = 1.0
+        self,
+        X: ArrayLike,
+        coverage: float = 0.95,
+        *,
+        of: Of = "curve",
+        exposure: ArrayLike = 1.0,
     ) -> tuple[Array, Array]:
-        """Return the interval that holds the rate at X with probability ``coverage``."""
-        if not 0.0 < coverage < 1.0:
-            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
-        points = self.check_points(X)
-        mean, variance = (v[:, 0] for v in self._moments(points))
-        half = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(variance)
-        mean = mean + np.log(check_exposure(exposure, len(points)))
-        return _exp(mean - half), _exp(mean + half)
+        """Return the lower and the upper end of an interval at X, (P,) each.
+
+        ``of="curve"``: it holds the rate, for an exposure, with probability ``coverage``.
+        ``of="person"``: it holds the count of that share of new rows with that exposure.
+        """
+        points, tail = self.check_points(X), check_interval(coverage, of)
+        watched = np.log(check_exposure(exposure, len(points)))
+        if of == "curve":
+            low, high = (self.quantiles(points, share)[:, 0] for share in (tail, 1.0 - tail))
+            return _exp(watched + low), _exp(watched + high)
+        mixture = mixtures_of(self)[0]
+        with decoding():
+            mean = watched + mixture.means(points)
+            variance = mixture.variances(points) + self._scatter()[:, None]
+            low, high = (
+                finite(count_quantile(mixture.weights, mean, variance, share))
+                for share in (tail, 1.0 - tail)
+            )
+        return low, high
+
+    def _scatter(self) -> Array:
+        """Return the variance of single log rates around f under each setting that counts, (k,)."""
+        family, kept = self.facts.family, mixtures_of(self)[0].settings
+        if family is None:
+            return np.zeros(len(kept))
+        return np.array([family.settings[k].noise_variance for k in kept])
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation of the log rate at X into its parts.
@@ -156,13 +220,14 @@ class CountRelease(LatentRelease, of=Counts):
         The observation part is that of the logarithm of one count for exposure 1, 1/√rate.
         """
         parts = super().uncertainty(X)
-        mean = self._moments(self.check_points(X))[0][:, 0]
-        return _with_observation(parts, _exp(-0.5 * mean))
+        mean = self._mean(self.check_points(X))[:, 0]
+        scatter = float(mixtures_of(self)[0].weights @ self._scatter())
+        return _with_observation(parts, np.sqrt(_exp(-mean) + scatter))
 
     def columns_at(self, points: Array) -> dict[str, Any]:
-        parts, interval = self.uncertainty(points), self.predict_interval(points)
-        spread = (np.hypot(parts.latent, parts.dp), parts.dp)
-        values = (self.predict(points), *interval, *spread)
+        parts, rate = self.uncertainty(points), self.predict_interval(points)
+        count = self.predict_interval(points, of="person")
+        values = (self.predict(points), *rate, *count, parts.curve, parts.dp)
         return dict(zip(Counts.table_names(self.named_targets), values, strict=True))
 
 
@@ -186,6 +251,39 @@ def check_exposure(exposure: ArrayLike, rows: int) -> Array:
 
 def _with_observation(parts: Uncertainty, std: float | Array) -> Uncertainty:
     return replace(parts, observation=np.broadcast_to(std, parts.latent.shape).copy())
+
+
+def likely_classes(proba: Array, coverage: float) -> NDArray[np.bool_]:
+    """Return the smallest set of classes that has this probability at each point, (P, K)."""
+    order = np.argsort(-proba, axis=1, kind="stable")
+    before = np.cumsum(np.take_along_axis(proba, order, axis=1), axis=1)
+    wanted = np.ones_like(proba, dtype=np.bool_)
+    wanted[:, 1:] = before[:, :-1] < coverage
+    likely = np.empty_like(wanted)
+    np.put_along_axis(likely, order, wanted, axis=1)
+    return likely
+
+
+def count_quantile(weights: Array, mean: Array, variance: Array, share: float) -> Array:
+    """Return a quantile of counts whose log rate is a mixture of normals: (k,), (k, P), (k, P)."""
+    node, weight = np.polynomial.hermite_e.hermegauss(NODES)
+    log_rate = mean[..., None] + np.sqrt(variance)[..., None] * node  # (k, P, nodes)
+    rate = np.exp(np.clip(log_rate, -LARGEST_EXPONENT, LARGEST_LOG_COUNT))
+    chance = weights[:, None, None] * (weight / weight.sum())
+    low, high = np.full(mean.shape[1], -1.0), np.ceil(2.0 * rate.max(axis=(0, 2)) + 100.0)
+    while np.any(high - low > 1.0):
+        middle = np.floor(0.5 * (low + high))
+        at_most = np.sum(chance * gammaincc(middle[:, None] + 1.0, rate), axis=(0, 2))
+        enough = at_most >= share
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
+
+
+def _spread(log_ratio: Array, variance: Array) -> Array:
+    """Return E (rate/mean − 1)² for a log rate of this mean above log mean, and variance."""
+    third = LARGEST_EXPONENT / 3.0  # of three factors, none may overflow
+    ratio = np.exp(np.minimum(log_ratio + 0.5 * variance, third))
+    return ratio**2 * np.expm1(np.minimum(variance, third)) + (ratio - 1.0) ** 2
 
 
 def _exp(x: Array) -> Array:

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from cloakgp.decode.decoder import Decoder, Uncertainty, decoding, finite
+from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
 from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
 from cloakgp.plan.outcomes import Outcome
-from cloakgp.release.decoding import decoders_of, values_of
+from cloakgp.release.decoding import mixtures_of
 from cloakgp.release.file.archive import read_archive, write_archive
 from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
+from cloakgp.release.intervals import Of, check_interval
+from cloakgp.release.learnt import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.published import Published
 from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
@@ -67,23 +69,58 @@ class Release(Published):
             raise ValueError("return_std and return_cov cannot both be true; ask for one")
         points = self.check_points(X)
         with decoding():
-            decoders = decoders_of(self)
-            mean = self._stack([d.mean(points, values_of(self, c)) for c, d in enumerate(decoders)])
+            mixtures = mixtures_of(self)
+            mean = finite(self._stack([mixture.mean(points) for mixture in mixtures]))
             if return_std:
-                return finite(mean), finite(self._stack([_std(d, points) for d in decoders]))
+                stds = [np.sqrt(mixture.variance(points)) for mixture in mixtures]
+                return mean, finite(self._stack(stds))
             if return_cov:
-                return finite(mean), finite(self._stack([d.covariance(points) for d in decoders]))
-            return finite(mean)
+                return mean, finite(self._stack([m.covariance(points) for m in mixtures]))
+            return mean
+
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve"
+    ) -> tuple[Array, Array]:
+        """Return the lower and the upper end of an interval at X, each shaped as a prediction.
+
+        ``of="curve"``: it holds f with probability ``coverage``.  ``of="person"``: it holds the
+        output of that share of new people, whose scatter around f counts, too.
+        """
+        points, tail = self.check_points(X), check_interval(coverage, of)
+        with decoding():
+            ends = [
+                [m.quantile(points, share, of_people=of == "person") for m in mixtures_of(self)]
+                for share in (tail, 1.0 - tail)
+            ]
+            return finite(self._stack(ends[0])), finite(self._stack(ends[1]))
+
+    @property
+    def hyperparameters(self) -> pd.DataFrame:
+        """The settings of the prior and how much each counts: learnt from what was published.
+
+        One row for each setting, with its weight before and after the release; one weight for each
+        output.  A fixed prior is one row.
+        """
+        return hyperparameters(self)
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether ``check`` has an answer: it needs noise, and ``decode="bayes"``."""
+        return can_be_checked(self)
+
+    def check(self) -> FitCheck:
+        """Say whether the published numbers are as the model expects.  Free, for anybody."""
+        with decoding():
+            return check_fit(self)
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation at X into latent, DP and observation parts."""
+        """Split the standard deviation at X into its parts: see ``Uncertainty``."""
         points = self.check_points(X)
         with decoding():
-            parts = [d.uncertainty(points) for d in decoders_of(self)]
+            parts = [mixture.uncertainty(points) for mixture in mixtures_of(self)]
+            names = [field.name for field in fields(Uncertainty)]
             return Uncertainty(
-                latent=finite(self._stack([p.latent for p in parts])),
-                dp=finite(self._stack([p.dp for p in parts])),
-                observation=finite(self._stack([p.observation for p in parts])),
+                **{n: finite(self._stack([getattr(p, n) for p in parts])) for n in names}
             )
 
     def sample_y(
@@ -92,14 +129,8 @@ class Release(Published):
         """Draw functions from the posterior at X: (P, n_samples) or (P, D, n_samples)."""
         points = self.check_points(X)
         rng = np.random.default_rng(random_state)
-        mean = np.asarray(self.latent(points)).reshape(len(points), -1)
-        draws = []
         with decoding():
-            for c, decoder in enumerate(decoders_of(self)):
-                value, vector = np.linalg.eigh(decoder.covariance(points))
-                root = vector * np.sqrt(np.maximum(value, 0.0))
-                z = rng.standard_normal((len(points), n_samples))
-                draws.append(finite(mean[:, [c]] + root @ z))
+            draws = [finite(m.draw(points, n_samples, rng)) for m in mixtures_of(self)]
         return draws[0] if self.outputs == 1 and self.noisy.values.ndim == 1 else np.stack(draws, 1)
 
     def check_points(self, X: Any) -> Array:
@@ -168,28 +199,25 @@ class Release(Published):
 
     def columns_at(self, points: Array) -> dict[str, Any]:
         """Return what a table of predictions has beside the inputs, column by column."""
-        mean = np.asarray(self.predict(points)).reshape(len(points), -1)
-        parts = self.uncertainty(points)
-        total = np.hypot(parts.latent, parts.dp).reshape(mean.shape)
-        dp = parts.dp.reshape(mean.shape)
-        columns: dict[str, Any] = {}
-        targets = self.target_names or tuple(f"y{i}" for i in range(mean.shape[1]))
-        for c, target in enumerate(targets):
-            found = {"": mean[:, c], "_std": total[:, c], "_noise_std": dp[:, c]}
-            for ending, values in found.items():
-                if f"{target}{ending}" in columns:
-                    raise ValueError(
-                        f"two columns of the table would be called {target + ending!r}; rename the "
-                        "inputs or outputs of the release"
-                    )
-                columns[f"{target}{ending}"] = values
-        return columns
+        names = self.facts.outcome.table_names(self.named_targets, ())
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(
+                f"two columns of the table would be called {twice!r}; rename the inputs or outputs "
+                "of the release"
+            )
+        parts, curve = self.uncertainty(points), self.predict_interval(points)
+        person = self.predict_interval(points, of="person")
+        values = (self.predict(points), parts.curve, parts.dp, *curve, *person)
+        by_output = [np.reshape(v, (len(points), -1)) for v in values]
+        columns = [v[:, c] for c in range(by_output[0].shape[1]) for v in by_output]
+        return dict(zip(names, columns, strict=True))
 
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.noisy.values.ndim == 1 else np.stack(columns, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "decoders"}
+        return {name: value for name, value in self.__dict__.items() if name != "mixtures"}
 
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
@@ -200,8 +228,3 @@ class Release(Published):
 
     def _to_archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return to_archive(self)
-
-
-def _std(decoder: Decoder, points: Array) -> Array:
-    parts = decoder.uncertainty(points)
-    return np.hypot(parts.latent, parts.dp)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from cloakgp.plan.markdown import escape
+from cloakgp.release.learnt import can_be_checked, check_fit
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
@@ -33,6 +34,7 @@ def statement(release: Published) -> str:
         *([_protected(release)] if release.private else []),
         _not_protected(release),
         *([_meaning(release)] if release.private else []),
+        _model(release),
         _noise(release),
         _checking(release),
     ]
@@ -191,6 +193,24 @@ def _noise(release: Published) -> str:
         f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
         f"{escape(release.facts.design)}; {escape(release.status)}). A worse choice would have "
         f"cost accuracy, not privacy.{_choice(release)}"
+    )
+
+
+def _model(release: Published) -> str:
+    """Say what predictions assume, and whether the published numbers agree with that."""
+    family = release.facts.family
+    if family is None:
+        prior = "Predictions use one prior, fixed beforehand."
+    else:
+        prior = (
+            f"Predictions average over {len(family.settings)} public priors, from smooth to rough; "
+            "each counts by how well it explains the published numbers, which costs no privacy."
+        )
+    fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
+    return (
+        f"## What predictions assume\n\n{prior} A 95 % band is for the curve that people share, if "
+        "it is like what the prior expects; single people scatter around it, and have intervals of "
+        f"their own.{fit}"
     )
 
 

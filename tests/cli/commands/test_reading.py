@@ -29,7 +29,7 @@ def test_predictions_at_a_grid_are_those_of_the_release(saved, tmp_path):
 
 def test_predictions_at_a_file_read_its_inputs_only(saved, data):
     piped = run("predict", saved, "--at", data).stdout
-    assert piped.splitlines()[0] == "age,height,height_std,height_noise_std"
+    assert piped.splitlines()[0] == ",".join(COLUMNS)
     assert len(piped.splitlines()) == 41
 
 
@@ -91,7 +91,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
 X = pd.DataFrame({"age": np.linspace(0.0, 70.0, 30)})
 Y = pd.Series(100.0 + X["age"], name="height")
-COLUMNS = ["age", "height", "height_std", "height_noise_std"]
+COLUMNS = ["age", "height", "height_std", "height_noise_std", "height_low95", "height_high95"]
+COLUMNS += ["height_person_low95", "height_person_high95"]
 
 
 @pytest.fixture(scope="module")

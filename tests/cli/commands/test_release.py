@@ -38,7 +38,9 @@ def test_a_release_writes_a_folder_that_verifies(data, tmp_path):
     assert release.epsilon == 2.0
     assert release.target_names == ("height",)
     table = pd.read_csv(out / "predictions.csv")
-    assert list(table) == ["age", "height", "height_std", "height_noise_std"]
+    assert list(table)[:4] == ["age", "height", "height_std", "height_noise_std"]
+    bands = ("height_low95", "height_high95", "height_person_low95", "height_person_high95")
+    assert tuple(table)[4:] == bands
     np.testing.assert_allclose(table["height"], release.predict(table[["age"]]), rtol=1e-8)
     assert "Privacy statement" in (out / "statement.md").read_text()
     assert (out / "plot.png").read_bytes().startswith(b"\x89PNG")

@@ -44,7 +44,7 @@ from cloakgp.privacy import Choice, Spend, choose, gaussian_sigma, total_guarant
 REGRESSIONS = {
     "default": {},
     "prior mean": {"prior_mean": 7.0, "noise_variance": 9.0},
-    "default kernel": {"kernel": "default"},
+    "default kernel": {"kernel": "default", "learn": False},
     "fitc": {"inducing": 6},
     "dtc": {"inducing": 6, "approximation": "dtc"},
     "gibbs": {"kernel": 900 * Gibbs(lambda x: 1.0 + 0.2 * np.abs(x[:, 0]))},

@@ -179,16 +179,29 @@ def test_numbers_that_overflow_together_are_refused_or_used_but_never_crash(text
 
 
 def test_the_kernel_that_a_plan_prints_gives_the_same_plan(tmp_path):
-    """Also the one that is taken if none is given, whose numbers have many digits."""
+    """Also one whose numbers have many digits."""
     path = tmp_path / "people.csv"
     path.write_bytes(to_csv(people()))
     words = ("plan", path, "--inputs", "age,weight", "--bounds", "40,200", "--no-compare", "--json")
-    by_default = json.loads(run(*words).stdout)
-    pasted = json.loads(run(*words, "--kernel", by_default["kernel"]).stdout)
-    assert pasted["kernel"] == by_default["kernel"]
-    assert pasted["points"] == by_default["points"]
-    shown = run(*words[:-1]).stdout
-    assert f"Kernel: {by_default['kernel']}" in " ".join(shown.split())
+    option = ("--kernel", "900.123456789012345*RBF([0.33333333333333331, 7.000000000000001])")
+    planned = json.loads(run(*words, *option).stdout)
+    pasted = json.loads(run(*words, "--kernel", planned["kernel"]).stdout)
+    assert pasted["kernel"] == planned["kernel"]
+    assert pasted["points"] == planned["points"]
+    assert pasted["settings"] == 1
+    shown = run(*words[:-1], *option).stdout
+    assert f"Kernel: {planned['kernel']}" in " ".join(shown.split())
+
+
+def test_a_plan_says_that_its_kernel_is_learnt(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(people()))
+    words = ("plan", path, "--inputs", "age,weight", "--bounds", "40,200", "--no-compare")
+    planned = json.loads(run(*words, "--json").stdout)
+    assert planned["kernel"] is None
+    assert planned["settings"] > 1
+    shown = " ".join(run(*words).stdout.split())
+    assert f"Kernel: learnt, from {planned['settings']} settings of " in shown
 
 
 def test_the_candidates_that_a_search_prints_can_be_pasted(tmp_path):

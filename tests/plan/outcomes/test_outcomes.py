@@ -105,10 +105,12 @@ def test_exposures_of_other_people_or_sizes_are_refused(exposure):
 
 
 def test_tables_and_pictures_name_what_they_show():
-    assert Numbers.table_names(["a", "b"])[3:] == ["b", "b_std", "b_noise_std"]
+    bands = ["b_low95", "b_high95", "b_person_low95", "b_person_high95"]
+    assert Numbers.table_names(["a", "b"])[7:] == ["b", "b_std", "b_noise_std", *bands]
     two = Labels.table_names(["ill"], ["no", "yes"])
-    assert two[:3] == ["ill", "ill_p_no", "ill_p_yes"]
-    assert two[3:] == ["ill_log_odds", "ill_log_odds_std", "ill_log_odds_noise_std"]
+    assert two[:4] == ["ill", "ill_possible95", "ill_p_no", "ill_p_yes"]
+    assert two[4:6] == ["ill_p_yes_low95", "ill_p_yes_high95"]
+    assert two[6:] == ["ill_log_odds", "ill_log_odds_std", "ill_log_odds_noise_std"]
     assert "s_log_odds_2_std" in Labels.table_names(["s"], [0, 1, 2])
     assert Counts.table_names(["falls"])[0] == "falls_rate"
     assert Numbers().noise_names(None, 2) == ["output 0", "output 1"]

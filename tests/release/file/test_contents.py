@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mutations import with_family
 
 from cloakgp import Release
 from cloakgp.decode.decoder import DecodeError
 from cloakgp.errors import ReleaseFileError
 from cloakgp.release.file.archive import read_archive, write_archive
+from cloakgp.release.file.canonical import canonical_json, parse_json
 
 FOLDER = Path(__file__).parents[2] / "data" / "releases-0.1.0"
 LEAST = np.iinfo(np.int64).min
@@ -283,3 +285,109 @@ def test_predictions_that_are_no_numbers_are_an_error_that_says_so(name, tmp_pat
         release.predict([[1e120]])
     with pytest.raises(DecodeError, match="check the points"):
         release.uncertainty([[1e90]])
+
+
+# ---------------------------------------------------------------------------- families of priors
+
+
+def learnt(path, edit, name="exact"):
+    """Write the release of this name with a family of priors, after an edit of the family."""
+
+    def put_family(manifest, arrays):
+        manifest["prior"] = with_family(manifest, arrays)[0]["prior"]
+        edit(manifest)
+
+    return crafted(path, name, put_family)
+
+
+def of_family(edit):
+    return lambda manifest: edit(manifest["prior"]["family"])
+
+
+def of_setting(**changes):
+    return of_family(lambda family: family["settings"][1].update(changes))
+
+
+def many_settings(family, count=10_001):
+    family["settings"] = [{**family["settings"][0], "weight": 1.0 / count}] * count
+
+
+WRONG_FAMILIES = {
+    "weights below 1": of_setting(weight=0.4),
+    "weights above 1": of_setting(weight=0.6),
+    "a weight of 0": of_setting(weight=0.0),
+    "a negative weight": of_setting(weight=-0.5),
+    "a weight above 1": of_setting(weight=1.5),
+    "a weight in words": of_setting(weight="0.5"),
+    "no weight": of_family(lambda family: family["settings"][1].pop("weight")),
+    "an unknown field": of_setting(remark="y was 4.2"),
+    "no variances": of_setting(variances=[]),
+    "a kernel that is not there": of_setting(variances=[[3, 900.0]]),
+    "a kernel that can never be there": of_setting(variances=[[300, 900.0]]),
+    "a negative kernel": of_setting(variances=[[-1, 900.0]]),
+    "half a kernel": of_setting(variances=[[0.5, 900.0]]),
+    "a variance of 0": of_setting(variances=[[0, 0.0]]),
+    "a negative variance": of_setting(variances=[[0, -1.0]]),
+    "a huge variance": of_setting(variances=[[0, 1e200]]),
+    "a variance without a kernel": of_setting(variances=[[900.0]]),
+    "too many kernels at once": of_setting(variances=[[0, 900.0]] * 11),
+    "a huge list of kernels at once": of_setting(variances=[[0, 900.0]] * 100_000),
+    "a negative level": of_setting(level=-1.0),
+    "a huge level": of_setting(level=1e200),
+    "no level": of_setting(level=None),
+    "negative noise": of_setting(noise_variance=-1.0),
+    "huge noise": of_setting(noise_variance=1e200),
+    "no noise": of_setting(noise_variance=None),
+    "no settings": of_family(lambda family: family.update(settings=[])),
+    "too many settings": of_family(many_settings),
+    "no kernels": of_family(lambda family: family.update(kernels=[])),
+    "too many kernels": of_family(lambda family: family.update(kernels=family["kernels"] * 101)),
+    "a kernel that is a word": of_family(lambda family: family["kernels"].append("RBF")),
+    "a kernel of nothing": of_family(lambda family: family["kernels"].append(None)),
+    "a kernel with a wrong parameter": of_family(
+        lambda family: family["kernels"][0]["params"].update(length_scale=-1.0)
+    ),
+    "a kernel for other inputs": of_family(
+        lambda family: family["kernels"][0]["params"].update(length_scale=[1.0, 2.0])
+    ),
+    "a kernel that asks for outputs": of_family(
+        lambda family: family["kernels"][0]["params"].update(length_scale={"array": "noisy"})
+    ),
+    "a list": lambda manifest: manifest["prior"].update(family=[]),
+    "an empty family": lambda manifest: manifest["prior"].update(family={}),
+    "decoded directly": lambda manifest: manifest["design"].update(decode="direct"),
+}
+
+
+@pytest.mark.parametrize("name", ["exact", "two-classes"])
+@pytest.mark.parametrize("case", WRONG_FAMILIES)
+def test_a_family_that_no_release_has_is_refused(case, name, tmp_path):
+    path = learnt(tmp_path / "r", WRONG_FAMILIES[case], name)
+    for check in (True, False):
+        with pytest.raises(ReleaseFileError):
+            Release.load(path, check=check)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_a_number_of_a_family_that_json_does_not_know_is_refused(number):
+    manifest, _ = with_family(*read_archive(FOLDER / "exact.cloakgp"))
+    data = canonical_json(manifest).replace(b'"weight":0.5', f'"weight":{number}'.encode())
+    with pytest.raises(ReleaseFileError, match="not finite"):
+        parse_json(data, "manifest.json")
+
+
+def test_a_family_whose_decoders_need_too_much_memory_is_refused(tmp_path, monkeypatch):
+    path = learnt(tmp_path / "r", lambda manifest: None)
+    assert len(Release.load(path).hyperparameters) == 3
+    monkeypatch.setattr("cloakgp.release.file.contents.MOST_ENTRIES", 24 * 24)
+    assert Release.load(path)
+    many = learnt(tmp_path / "many", of_family(lambda family: many_settings(family, 1000)))
+    with pytest.raises(ReleaseFileError, match="1000 matrices of 2 by 2"):
+        Release.load(many)
+
+
+def test_no_family_may_be_said_but_is_not_written(tmp_path):
+    path = crafted(tmp_path / "r", "exact", lambda m, a: m["prior"].update(family=None))
+    release = Release.load(path)
+    assert release.facts.family is None
+    assert "family" not in release._to_archive()[0]["prior"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutations import mutate
+from mutations import mutate, with_family
 from reference import profile_50_digits
 
 from cloakgp import Release
@@ -27,11 +27,15 @@ from cloakgp.release.file.archive import read_archive, write_archive
 FILES = 2000
 BATCHES = 20
 SEEDS = sorted((Path(__file__).parents[2] / "data").glob("releases-*/*.cloakgp"))
+#: Those of which there is a copy with a family of priors.
+LEARNT = ("counts", "exact", "groups", "sparse", "three-classes", "two-classes", "two-outputs")
+NAMES = [path.stem for path in SEEDS] + [f"{name}, learnt" for name in LEARNT]
 
 
 @pytest.fixture(scope="module")
 def originals():
-    return [read_archive(path) for path in SEEDS]
+    archives = {path.stem: read_archive(path) for path in SEEDS}
+    return [*archives.values(), *(with_family(*archives[name]) for name in LEARNT)]
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +55,7 @@ def edited(number, originals, path):
         write_archive(path, content, arrays)
     except ReleaseFileError:
         return None  # what cannot be written is a matter of test_archive
-    return f"file {number}, {SEEDS[number % len(SEEDS)].stem}: {story}"
+    return f"file {number}, {NAMES[number % len(NAMES)]}: {story}"
 
 
 CONTAINER = {"arrays", "digest", "format", "format_version"}
@@ -110,7 +114,11 @@ def uses_of(release):
     yield lambda points: vars(release.uncertainty(points)).values()
     yield lambda points: release.to_frame(points).select_dtypes("number")
     yield lambda points: release.sample_y(points, 2)
-    for name in ("predict_proba", "decision_function", "predict_interval"):
+    yield release.predict_interval
+    yield lambda points: release.predict_interval(points, 0.5, of="person")
+    yield lambda points: release.hyperparameters.filter(like="weight")
+    yield lambda points: release.check().p_value
+    for name in ("predict_proba", "decision_function"):
         if hasattr(release, name):
             yield getattr(release, name)
 
@@ -190,3 +198,13 @@ def test_whatever_loads_can_be_drawn(originals, tmp_path):
             drawn += 1
         if drawn == 12:
             break
+
+
+@pytest.mark.parametrize("number", range(len(LEARNT)), ids=LEARNT)
+def test_the_copies_with_a_family_are_sound(number, originals, tmp_path):
+    manifest, arrays = originals[len(SEEDS) + number]
+    content = {k: v for k, v in manifest.items() if k not in CONTAINER}
+    write_archive(tmp_path / "r", content, arrays)
+    assert examine(tmp_path / "r") == "private"
+    release = Release.load(tmp_path / "r")
+    assert len(release.hyperparameters) == len(manifest["prior"]["family"]["settings"])

@@ -24,8 +24,9 @@ def test_a_release_of_version_0_1_0_verifies_and_predicts_the_same(name):
     assert release.version == "0.1.0"
     failed = [check.name for check in release.verify().checks if not check.passed]
     assert failed == (["privacy"] if name == "no-noise" else [])
-    # Other machines multiply matrices in another order.
-    pd.testing.assert_frame_equal(release.to_frame(), pd.DataFrame(EXPECTED[name]), rtol=1e-6)
+    # Later versions show more columns.  Other machines multiply matrices in another order.
+    expected = pd.DataFrame(EXPECTED[name])
+    pd.testing.assert_frame_equal(release.to_frame()[[*expected]], expected, rtol=1e-6)
     assert release.release_id in release.statement()
 
 

@@ -162,6 +162,11 @@ class Declared:
     prior_mean: tuple[float, ...] | None = setting(
         readers.NUMBERS, "Prior mean of the curve", panel=MODEL, varied=True
     )
+    learn: bool | str | None = setting(
+        readers.LEARN,
+        "Learn hyperparameters from what is published, at no cost: auto if no kernel is given",
+        panel=MODEL,
+    )
     inducing: int | None = setting(
         readers.COUNT, "Number of inducing inputs", panel=MODEL, varied=True
     )

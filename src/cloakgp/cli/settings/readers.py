@@ -99,6 +99,16 @@ def read_decimal(where: str, value: Any) -> str:
     return str(value)
 
 
+def read_learn(where: str, value: Any) -> bool | str:
+    """Return whether hyperparameters are learnt: a word, or true and false in a settings file."""
+    words: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value not in words:
+        raise wrong(where, value, "one of auto, yes, no")
+    return words[value]
+
+
 def one_of(names: Any) -> Reader:
     """Return the reader of one of the names of a ``Literal``."""
 
@@ -121,6 +131,7 @@ LABELS = Reader("LABEL,LABEL", read_labels)
 KERNEL = Reader("SPEC", read_kernel)
 PLACES = Reader("NAME=LO:HI:COUNT|FILE", read_string)
 FILE = Reader("FILE", read_file)
+LEARN = Reader("auto|yes|no", read_learn)
 DECIMAL = Reader(".|,", read_decimal)
 
 

@@ -61,6 +61,10 @@ class Delegates:
         """Return log-odds with the chosen candidate."""
         return self._best().decision_function(X)
 
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.95, **options: Any) -> Any:
+        """Return the ends of an interval with the chosen candidate."""
+        return self._best().predict_interval(X, coverage, **options)
+
     def uncertainty(self, X: ArrayLike) -> Any:
         """Split the standard deviation at X into its latent, DP and observation parts."""
         return self._best().uncertainty(X)

@@ -10,10 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.errors import ReleaseFileError
+from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.likelihoods import Likelihood, Poisson
 from cloakgp.inputs.kinds import check_array, check_number, check_range
 from cloakgp.plan.outcomes.outcome import Array, Arrays, Outcome, Said, within_bounds
 
+#: Columns of a table of predictions: the rate and 95 % of it, 95 % of new counts for exposure 1,
+#: and the uncertainty of the logarithm of the rate and what of it privacy adds.
+ENDINGS = (
+    *("_rate", "_rate_low95", "_rate_high95"),
+    *("_count_low95", "_count_high95"),
+    *("_log_std", "_log_noise_std"),
+)
 #: Caps and exposures beyond this, or below one over it, cannot be computed with.
 LARGEST = 1e9
 
@@ -27,6 +35,7 @@ class Counts(Outcome):
 
     task = "counts"
     scale, measured = "log rate", ", of the log rate"
+    scales = LOG_RATES
     picture = "rate"
     also_public = ("Exposures: how long or how large each row was watched.",)
     array_names = ("exposure",)
@@ -47,8 +56,7 @@ class Counts(Outcome):
 
     @classmethod
     def table_names(cls, targets: Sequence[str], classes: Sequence[Any] = ()) -> list[str]:
-        ends = ("_rate", "_rate_low95", "_rate_high95", "_log_std", "_log_noise_std")
-        return [f"{targets[0]}{end}" for end in ends]
+        return [f"{targets[0]}{end}" for end in ENDINGS]
 
     def limits(self, names: Sequence[str], lo: Array, hi: Array) -> str:
         return within_bounds(names, lo, hi)

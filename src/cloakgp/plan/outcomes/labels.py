@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from cloakgp.errors import ReleaseFileError
+from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood
 from cloakgp.inputs.kinds import check_number
 from cloakgp.plan.markdown import escape
@@ -28,6 +29,7 @@ class Labels(Outcome):
 
     task = "classification"
     scale, measured = "log-odds", ", in log-odds"
+    scales = LOG_ODDS
     picture = "probability"
 
     @property
@@ -55,8 +57,11 @@ class Labels(Outcome):
 
     @classmethod
     def table_names(cls, targets: Sequence[str], classes: Sequence[Any]) -> list[str]:
-        of_logs = ["log_odds"] if len(classes) == 2 else [f"log_odds_{c}" for c in classes]
-        ends = ["", *(f"_p_{c}" for c in classes)]
+        two = len(classes) == 2
+        of_logs = ["log_odds"] if two else [f"log_odds_{c}" for c in classes]
+        ends = ["", "_possible95", *(f"_p_{c}" for c in classes)]
+        told = classes[1:] if two else classes
+        ends += [f"_p_{c}{end}" for c in told for end in ("_low95", "_high95")]
         ends += [f"_{name}{end}" for name in of_logs for end in ("", "_std", "_noise_std")]
         return [f"{targets[0]}{end}" for end in ends]
 

@@ -9,7 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from cloakgp.errors import ReleaseFileError
+from cloakgp.gp.defaults import NUMBERS
 from cloakgp.plan.outcomes.outcome import Array, Arrays, Outcome, Said, within_bounds
+
+#: Columns of a table of predictions: f, its uncertainty and what of it privacy adds, 95 % of f, and
+#: 95 % of new people.
+ENDINGS = ("", "_std", "_noise_std", "_low95", "_high95", "_person_low95", "_person_high95")
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +23,7 @@ class Numbers(Outcome):
 
     task = "regression"
     scale = measured = ""
+    scales = NUMBERS
     picture = "curve"
 
     def names(self, columns: int) -> list[str]:
@@ -30,7 +36,7 @@ class Numbers(Outcome):
 
     @classmethod
     def table_names(cls, targets: Sequence[str], classes: Sequence[Any] = ()) -> list[str]:
-        return [target + end for target in targets for end in ("", "_std", "_noise_std")]
+        return [target + end for target in targets for end in ENDINGS]
 
     def limits(self, names: Sequence[str], lo: Array, hi: Array) -> str:
         return within_bounds(names, lo, hi)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.gp.defaults import Scales
 from cloakgp.gp.likelihoods import Likelihood
 
 Array = NDArray[np.float64]
@@ -42,6 +43,7 @@ class Outcome(ABC):
     task: ClassVar[Task]
     scale: ClassVar[str]  # in what the noise is measured, if not in units of the output
     measured: ClassVar[str]  # the same, added to a sentence about standard deviations
+    scales: ClassVar[Scales]  # of the default prior
     picture: ClassVar[Picture]  # how a release of it is drawn
     also_public: ClassVar[tuple[str, ...]] = ()  # what else is not protected, as sentences
     array_names: ClassVar[tuple[str, ...]] = ()  # of a release file, beside those of all releases

@@ -8,6 +8,7 @@ kernels, and ``verify`` whether the guarantee holds.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -39,13 +40,14 @@ def check_contents(manifest: Manifest, arrays: Arrays) -> None:
     _check_guarantee(manifest.guarantee)
     _check_outputs(manifest)
     OUTCOMES[manifest.task].check_said(said_of(manifest))
+    _check_family(manifest)
     _check_words(manifest)
     sizes = _Sizes.of(arrays, len(manifest.bounds.lo))
     _check_inputs(arrays, sizes)
     OUTCOMES[manifest.task].check_arrays(arrays, sizes.people)
     _check_parts(manifest, arrays, sizes)
     _check_names(manifest, OUTCOMES[manifest.task].read(said_of(manifest), arrays), sizes)
-    _check_memory(arrays, sizes)
+    _check_memory(manifest, arrays, sizes)
 
 
 def said_of(manifest: Manifest) -> Said:
@@ -86,7 +88,10 @@ def _check_names_of_arrays(manifest: Manifest, arrays: Arrays) -> None:
     wanted |= set(OUTCOMES[manifest.task].array_names)
     if missing := sorted(wanted - set(arrays)):
         raise ReleaseFileError(f"the release file lacks something: the array {missing[0]!r}")
-    named = set(_named_arrays(manifest.prior.kernel)) & set(kernel_arrays(arrays))
+    family = manifest.prior.family
+    kernels = [manifest.prior.kernel, *(() if family is None else family.kernels)]
+    named = {name for kernel in kernels for name in _named_arrays(kernel)}
+    named &= set(kernel_arrays(arrays))
     if extra := sorted(set(arrays) - wanted - named - {"groups"}):
         raise ReleaseFileError(f"the release file holds entries unknown to it: {short(extra)}")
 
@@ -125,6 +130,22 @@ def _check_outputs(manifest: Manifest) -> None:
         for name, number in (("bounds", low), ("bounds", high), ("prior mean", middle)):
             check_number(f"{name} over unit", number / one)
         check_number("the distance of two bounds over unit", (high - low) / one, 1.0 / LARGEST)
+
+
+def _check_family(manifest: Manifest) -> None:
+    """Check what the settings of a family say of its kernels and of each other."""
+    family = manifest.prior.family
+    if family is None:
+        return
+    if manifest.design.decode != "bayes":
+        raise ReleaseFileError("a family of priors can be decoded by 'bayes' alone")
+    used = [number for setting in family.settings for number, _ in setting.variances]
+    if max(used) >= len(family.kernels):
+        raise ReleaseFileError(
+            f"a setting uses kernel {max(used)} of a family of {len(family.kernels)}"
+        )
+    if not abs(math.fsum(setting.weight for setting in family.settings) - 1.0) <= 1e-9:
+        raise ReleaseFileError("the weights of the settings do not add up to 1")
 
 
 def _check_words(manifest: Manifest) -> None:
@@ -206,7 +227,7 @@ def _check_names(manifest: Manifest, outcome: Outcome, sizes: _Sizes) -> None:
             raise ReleaseFileError(f"{key} are {len(names)} names for {wanted} columns")
 
 
-def _check_memory(arrays: Arrays, sizes: _Sizes) -> None:
+def _check_memory(manifest: Manifest, arrays: Arrays, sizes: _Sizes) -> None:
     """Refuse sizes for which a small file would ask for far more memory than it has bytes."""
     rows = sum(len(a) for name, a in arrays.items() if name.partition("_")[0] == "sketch")
     inner = len(arrays["inducing"]) if "inducing" in arrays else sizes.people
@@ -214,3 +235,9 @@ def _check_memory(arrays: Arrays, sizes: _Sizes) -> None:
     for one, other in pairs:
         if one * other > MOST_ENTRIES:
             raise ReleaseFileError(f"predictions would need a matrix of {one} by {other} numbers")
+    family = manifest.prior.family
+    settings = 1 if family is None else len(family.settings)
+    if settings * rows * rows > MOST_ENTRIES:
+        raise ReleaseFileError(
+            f"predictions would need {settings} matrices of {rows} by {rows} numbers"
+        )

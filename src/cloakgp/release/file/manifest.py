@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.exact import ExactModel
+from cloakgp.gp.family import Family, Setting
 from cloakgp.gp.kernels.from_json import kernel_from_json
 from cloakgp.gp.kernels.to_json import kernel_to_json
 from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.matrices import evaluate
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import SparseModel
+from cloakgp.gp.surrogate import Surrogate
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import OUTCOMES
 from cloakgp.plan.parts import Chosen, Part
@@ -36,11 +39,13 @@ from cloakgp.release.file.schema import (
     NEIGHBOURS,
     Bounds,
     Design,
+    FamilyOf,
     Grid,
     Guarantee,
     Manifest,
     Prior,
     Selection,
+    SettingOf,
     fields_of,
     read_manifest,
 )
@@ -58,13 +63,24 @@ ADVICE = (
 
 def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
-    kernel, of_kernel = kernel_to_json(release.facts.kernel)
-    return fields_of(_manifest(release, kernel)), _arrays(release) | of_kernel
+    kernel, arrays = kernel_to_json(release.facts.kernel)
+    kernels: list[Any] = []
+    for number, member in enumerate(_family_kernels(release)):
+        spec, of_member = kernel_to_json(member, f"family{number}")
+        kernels.append(spec)
+        arrays |= of_member
+    return fields_of(_manifest(release, kernel, kernels)), _arrays(release) | arrays
 
 
 def check_facts(release: Published) -> None:
     """Refuse facts that no file can hold; the kernel need not be one that a file can hold."""
-    check_fields(fields_of(_manifest(release, None)), _arrays(release))
+    unknown = [None] * len(_family_kernels(release))
+    check_fields(fields_of(_manifest(release, None, unknown)), _arrays(release))
+
+
+def _family_kernels(release: Published) -> tuple[Any, ...]:
+    family = release.facts.family
+    return () if family is None else family.kernels
 
 
 def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
@@ -74,7 +90,7 @@ def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
     return manifest
 
 
-def _manifest(release: Published, kernel: Any) -> Manifest:
+def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest:
     facts, noisy, chosen = release.facts, release.noisy, release.selection
     return Manifest(
         task=facts.task,
@@ -101,7 +117,8 @@ def _manifest(release: Published, kernel: Any) -> Manifest:
             mean=facts.prior_mean.tolist(),
             unit=facts.unit.tolist(),
             noise_variance=_one_variance(facts),
-            approximation=getattr(facts.model, "approximation", "exact"),
+            approximation=facts.approximation,
+            family=None if facts.family is None else _family_of(facts.family, of_family),
         ),
         design=Design(
             name=facts.design,
@@ -118,6 +135,19 @@ def _manifest(release: Published, kernel: Any) -> Manifest:
     )
 
 
+def _family_of(family: Family, kernels: list[Any]) -> FamilyOf:
+    settings = [
+        SettingOf(
+            variances=list(setting.variances),
+            level=setting.level,
+            noise_variance=setting.noise_variance,
+            weight=setting.weight,
+        )
+        for setting in family.settings
+    ]
+    return FamilyOf(kernels=kernels, settings=settings)
+
+
 def _one_variance(facts: Facts) -> Any:
     """Return the variance of outputs around f; with a likelihood it follows from that."""
     return facts.model.noise_variance if facts.likelihood is None else None
@@ -130,8 +160,8 @@ def _arrays(release: Published) -> Arrays:
         arrays |= {array_of_part("sketch", number): part.sketch.matrix}
         arrays |= {array_of_part("noisy", number): part.noisy.values}
     arrays |= facts.outcome.arrays()
-    if isinstance(model, SparseModel):
-        arrays["inducing"] = model.inducing
+    if facts.inducing is not None:
+        arrays["inducing"] = facts.inducing
     if facts.groups is not None:
         arrays["groups"] = facts.groups
     return arrays
@@ -156,7 +186,8 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     epsilon = float(guarantee.epsilon)
     outcome = OUTCOMES[manifest.task].read(said_of(manifest), arrays)
     facts = Facts(
-        model=_model(prior, arrays),
+        model=_model(prior, arrays, noisy=not math.isinf(epsilon)),
+        family=None if prior.family is None else _family(prior.family, arrays),
         points=check_rows(arrays["points"], "points"),
         weights=arrays["weights"],
         lo=np.array(manifest.bounds.lo),
@@ -210,12 +241,24 @@ def _chosen(selection: Selection) -> Chosen:
     return Chosen(**msgspec.structs.asdict(selection))
 
 
-def _model(prior: Prior, arrays: Arrays) -> LinearModel:
+def _family(section: FamilyOf, arrays: Arrays) -> Family:
+    kernels = [kernel_from_json(spec, kernel_arrays(arrays)) for spec in section.kernels]
+    for kernel in kernels:
+        evaluate(kernel, arrays["X"][:1])  # a kernel for other inputs is refused here
+    settings = [
+        Setting(tuple(s.variances), s.level, s.noise_variance, s.weight) for s in section.settings
+    ]
+    return Family(tuple(kernels), tuple(settings))
+
+
+def _model(prior: Prior, arrays: Arrays, noisy: bool) -> LinearModel:
     X = check_rows(arrays["X"])
     # With a likelihood the noise follows from it.
     noise_variance = 1.0 if prior.noise_variance is None else prior.noise_variance
     kernel = kernel_from_json(prior.kernel, kernel_arrays(arrays))
     if prior.approximation == "exact":
+        if prior.family is not None and noisy:
+            return Surrogate(kernel, X, noise_variance)
         return ExactModel(kernel, X, noise_variance)
     inducing = check_rows(arrays["inducing"], "inducing")
     return SparseModel(kernel, X, noise_variance, inducing, prior.approximation)

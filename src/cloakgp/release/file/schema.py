@@ -28,6 +28,8 @@ from cloakgp.release.file.typed import Section, typed
 
 #: More noise than any budget asks for, by far.
 LARGEST_SIGMA = 1e9
+#: Kernels and settings of a family, and kernels of a setting, at most.
+MOST_KERNELS, MOST_SETTINGS, MOST_TERMS = 300, 10_000, 10
 MOST_SKETCH_BITS, MOST_NOISY_BITS = 30, 62
 #: Entries of a matrix that predictions need, at most: 4 GiB.
 MOST_ENTRIES = 1 << 29
@@ -69,7 +71,26 @@ class Bounds(Section, frozen=True):
     hi: Numbers
 
 
-class Prior(Section, frozen=True):
+class SettingOf(Section, frozen=True):
+    """One setting of a family: numbers of kernels with their variances, and what is added."""
+
+    variances: Annotated[
+        list[tuple[Annotated[int, Meta(ge=0, lt=MOST_KERNELS)], Positive]],
+        Meta(min_length=1, max_length=MOST_TERMS),
+    ]
+    level: Annotated[float, Meta(ge=0.0, le=LARGEST)]
+    noise_variance: Annotated[float, Meta(ge=0.0, le=LARGEST)]
+    weight: Annotated[float, Meta(gt=0.0, le=1.0)]
+
+
+class FamilyOf(Section, frozen=True):
+    """The priors that decoding averages over."""
+
+    kernels: Annotated[list[Any], Meta(min_length=1, max_length=MOST_KERNELS)]
+    settings: Annotated[list[SettingOf], Meta(min_length=1, max_length=MOST_SETTINGS)]
+
+
+class Prior(Section, frozen=True, omit_defaults=True):
     """The model before anything is known; ``gp.kernels`` checks the kernel."""
 
     kernel: Any
@@ -77,6 +98,7 @@ class Prior(Section, frozen=True):
     unit: Annotated[list[Positive], Meta(min_length=1)]
     noise_variance: Annotated[float, Meta(ge=0.0, le=LARGEST)] | None
     approximation: Literal["exact"] | Approximation
+    family: FamilyOf | None = None  # a fixed prior does not speak of it, as in files of 0.1.0
 
 
 class Design(Section, frozen=True):

@@ -1,0 +1,171 @@
+"""Truths that no default expects: are the bands true, and what does learning gain or cost?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.special import ndtri
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from cloakgp import Plan, PrivateGPRegressor
+from cloakgp.gp.defaults import default_lengths
+from experiments import words
+from experiments.draw import Drawer, rmse
+from experiments.item import Item, Result, Run
+from experiments.style import BLUE, GREY, INK, ORANGE, panels, title
+from experiments.truths import BOUNDS, PEOPLE, TRUTHS, Array
+
+SIZES, SPARSE = (300, 2_000, 20_000), 100  # above EXACT people, so many inducing inputs
+EXACT = 2_000
+EPSILONS, MANY_EPSILONS, DELTA = (0.3, 1.0, 3.0, 10.0), (1.0, 10.0), 1e-5
+LEARNT, FIXED, HINDSIGHT = "learnt", "0.1.0's default", "best fixed kernel, with hindsight"
+#: Fixed kernels among which hindsight chooses: lengthscales in units of the default, and spreads.
+FACTORS, SPREADS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125), (0.4, 0.15)
+PLACES = 100
+Z = float(ndtri(0.975))
+
+
+def compute(run: Run) -> Result:
+    sizes = run.choose(SIZES, (200,))
+    epsilons = run.choose(EPSILONS, (1.0,))
+    rows = [
+        row
+        for n in sizes
+        for people in run.choose(tuple(PEOPLE), ("line",))
+        for e in (epsilons if n <= EXACT else MANY_EPSILONS)
+        for row in run.keep(
+            f"{people}, N = {n}, epsilon = {e:g}",
+            lambda n=n, people=people, e=e: _rows(run, people, n, e),
+        )
+    ]
+    table = pd.DataFrame(rows, columns=["truth", "N", "epsilon", "method", "rmse", "coverage"])
+    return _result(run, table)
+
+
+def _rows(run: Run, people: str, n: int, epsilon: float) -> list[list[Any]]:
+    """Return error and coverage of every method for all truths of the same people."""
+    X = PEOPLE[people](n, run.rng("people", people, n))
+    at = X[run.rng("places", people, n).choice(n, PLACES, replace=False)]
+    drawers = {name: Drawer(plan, at) for name, plan in _plans(X, epsilon).items()}
+    rows = []
+    for truth in (truth for truth in TRUTHS if truth.people == people):
+        y, f = truth.draw(X, run.rng("outputs", truth.name, n)), truth.curve(at)
+        found = {}
+        for name, drawer in drawers.items():
+            rng = run.rng("noise", truth.name, n, epsilon, name)
+            draws = run.choose(20, 3) if name in (LEARNT, FIXED) else run.choose(10, 3)
+            found[name] = _measure(drawer, y, f, at, draws, rng)
+        best = min((v for k, v in found.items() if k not in (LEARNT, FIXED)), default=None)
+        rows += [[truth.name, n, epsilon, name, *found[name]] for name in (LEARNT, FIXED)]
+        if best is not None:
+            rows.append([truth.name, n, epsilon, HINDSIGHT, *best])
+    return rows
+
+
+def _plans(X: Array, epsilon: float) -> dict[str, Plan]:
+    exact = len(X) <= EXACT
+    settings = {
+        "bounds": BOUNDS,
+        "epsilon": epsilon,
+        "delta": DELTA,
+        "inducing": None if exact else SPARSE,
+    }
+    plans = {
+        LEARNT: PrivateGPRegressor(**settings).plan(X),
+        FIXED: PrivateGPRegressor(learn=False, **settings).plan(X),
+    }
+    if exact:
+        width, lengths = BOUNDS[1] - BOUNDS[0], default_lengths(X)
+        for factor in FACTORS:
+            for spread in SPREADS:
+                kernel = ConstantKernel((spread * width) ** 2) * RBF(factor * lengths)
+                kernel += ConstantKernel((0.3 * width) ** 2)
+                made = PrivateGPRegressor(kernel, **settings)
+                plans[f"{factor:g}, {spread:g}"] = made.plan(X)
+    return plans
+
+
+def _measure(
+    drawer: Drawer, y: Array, f: Array, at: Array, draws: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    errors, inside = [], []
+    for posterior in drawer.posteriors(y, draws, rng):
+        low, high = (posterior.quantile(at, share) for share in (0.025, 0.975))
+        errors.append(float(rmse(posterior.mean(at), f)))
+        inside.append(float(np.mean((low <= f) & (f <= high))))
+    return float(np.mean(errors)), float(np.mean(inside))
+
+
+def _result(run: Run, table: pd.DataFrame) -> Result:
+    by = table.pivot_table(index=["truth", "N", "epsilon"], columns="method")
+    covered = 100.0 * table.groupby(["truth", "method"])["coverage"].mean().unstack()
+    average = 100.0 * table.groupby("method")["coverage"].mean()
+    gain = np.log(by["rmse"][LEARNT] / by["rmse"][FIXED])
+    known = by["rmse"][HINDSIGHT].notna()
+    cost = np.log(by["rmse"][LEARNT] / by["rmse"][HINDSIGHT])[known]
+    order = [truth.name for truth in TRUTHS if truth.name in covered.index]
+    summary = pd.DataFrame(
+        {
+            "truth": order,
+            "coverage, %: 0.1.0": covered.loc[order, FIXED].round(0).to_numpy(),
+            "coverage, %: learnt": covered.loc[order, LEARNT].round(0).to_numpy(),
+            "error ÷ 0.1.0": [float(np.exp(gain[name].mean())) for name in order],
+            "error ÷ hindsight": [float(np.exp(cost[name].mean())) for name in order],
+        }
+    )
+    sizes = 100.0 * table.groupby(["N", "epsilon", "method"])["coverage"].mean().unstack()
+    sizes["error ÷ 0.1.0"] = np.exp(gain.groupby(level=["N", "epsilon"]).mean())
+    sizes["error ÷ hindsight"] = np.exp(cost.groupby(level=["N", "epsilon"]).mean())
+    worst = covered[LEARNT].idxmin()
+    low = [name for name in order if covered.loc[name, LEARNT] < 88.0]
+    below = f"below 88 %: {words.listed(low)}" if low else "none is below 88 %"
+    return Result(
+        paper="none",
+        setting=f"0.1.0's default: bands hold the truth {average[FIXED]:.0f} % of the time",
+        best=f"learnt: {average[LEARNT]:.0f} %, with an error {np.exp(gain.mean()):.2f} times "
+        "that of 0.1.0's default",
+        conclusion=f"95 % bands of the curve hold the truth {average[LEARNT]:.1f} % of the time on "
+        f"average ({average[FIXED]:.1f} % with 0.1.0's default); the worst truth is *{worst}* with "
+        f"{covered.loc[worst, LEARNT]:.0f} % ({below}). The error is "
+        f"{np.exp(gain.mean()):.2f} times that of 0.1.0's default and {np.exp(cost.mean()):.2f} "
+        "times that of the best fixed kernel, chosen with hindsight.",
+        tables={"truths": summary, "sizes": sizes.reset_index(), "all": table},
+        figures={"coverage": _figure(table, order)},
+        shown=("truths", "sizes"),
+        notes=(
+            f"{len(order)} truths that were not used to choose any default (experiments/truths.py)"
+            f"; bounds 0 and 100, δ = {DELTA:g}. Errors and coverage are those of the curve, at "
+            f"{PLACES} places where people are, over {run.choose(20, 3)} releases of each.",
+            f"Above {EXACT:,} people, {SPARSE} inducing inputs and no hindsight. Hindsight "
+            f"chooses among {len(FACTORS) * len(SPREADS)} kernels by the error of "
+            f"{run.choose(10, 3)} releases each, so that it is a little lucky.",
+            "Ratios are geometric means.",
+        ),
+    )
+
+
+def _figure(table: pd.DataFrame, order: list[str]) -> Figure:
+    figure, grid = panels(1, 1, width=7.2, height=0.3 * len(order) + 1.4)
+    ax = grid[0, 0]
+    mean = 100.0 * table.groupby(["truth", "method"])["coverage"].mean().unstack().loc[order]
+    places = np.arange(len(order))[::-1]
+    ax.axvline(95.0, color=GREY, lw=1.0, ls=(0, (4, 3)))
+    ax.plot(mean[FIXED], places, "o", color=ORANGE, label=FIXED)
+    ax.plot(mean[LEARNT], places, "o", color=BLUE, label=LEARNT)
+    ax.set_yticks(places, order, color=INK)
+    ax.set_xlabel("coverage of 95 % bands of the curve, %")
+    ax.legend(loc="lower left", frameon=False)
+    title(ax, "Bands on truths that no default expects")
+    return figure
+
+
+ITEM = Item(
+    "unexpected",
+    title="Truths that the default does not expect",
+    place="beyond the paper",
+    compute=compute,
+    seconds=1500,
+)

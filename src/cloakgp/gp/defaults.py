@@ -1,0 +1,228 @@
+"""The default prior: a family of kernels and scales, from public inputs and scales alone.
+
+Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
+rough part added to a smooth one; with several inputs also with one that counts far more than the
+others.  Variances, noise and an unknown level are in units of the range of the outputs, or of the
+latent scale of classes and counts.  Chosen by measurement: docs/theory.md says what was tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+
+from cloakgp.gp.family import Family, Setting, mean_kernel
+from cloakgp.gp.matrices import Array, Kernel
+
+#: Inputs that differ by less are taken for constant: no release file holds lengthscales that are a
+#: small share of their spread.
+SMALLEST_WIDTH = 1e-140
+
+Kind = Literal["smooth", "both", "rough"]
+Belief = tuple[tuple[float, float], ...]  # values, each with how much it is believed in
+
+#: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
+#: (Matérn with ν = 1/2).
+SMOOTH: Belief = (
+    (4.0, 0.3),
+    (2.0, 1.0),
+    (1.0, 2.0),
+    (0.5, 0.2),
+    (0.25, 0.15),
+    (0.125, 0.15),
+    (0.0625, 0.1),
+)
+RAGGED: Belief = ((2.0, 0.08), (0.5, 0.04))
+#: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
+#: share of the rough one in the variance, and how much that is believed in.
+TWO_SCALES = ((1.0, 0.125, 0.1, 0.4), (1.0, -0.5, 0.1, 0.4), (1.0, 0.0625, 0.03, 0.4))
+#: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
+ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
+LONG, MOST_INPUTS = 4.0, 8
+#: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
+MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
+#: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts less than
+#: it is believed in: few published numbers can tell of it.
+ROUGH, ROUGH_SHARE = 0.25, 0.5
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How far f and outputs may go, as standard deviations."""
+
+    smooth: Belief  # of f around its level, if it is smooth
+    both: Belief  # if it is smooth with something rough on top
+    rough: Belief  # if it is rough: bounds leave it less room than a slope that crosses them
+    level: float  # of the level
+    noise: Belief  # of outputs around f, or of latent values
+    design: tuple[float, float]  # of f and of the noise, for which the sketch is designed
+
+    def of(self, kind: Kind) -> Belief:
+        """Return how far a function of one kind may go."""
+        return {"smooth": self.smooth, "both": self.both, "rough": self.rough}[kind]
+
+
+#: For numbers, in units of hi − lo.
+NUMBERS = Scales(
+    smooth=((0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
+    both=((0.1, 0.1), (0.2, 0.3), (0.4, 1.0)),
+    rough=((0.1, 0.1), (0.2, 0.6), (0.4, 1.0)),
+    level=0.3,
+    noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
+    design=(0.15, 0.1),
+)
+#: For the log-odds of classes.
+LOG_ODDS = Scales(
+    smooth=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
+    both=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
+    rough=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
+    level=1.0,
+    noise=((0.0, 1.0),),
+    design=(3.0, 0.0),
+)
+#: For logarithms of rates.
+LOG_RATES = Scales(
+    smooth=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
+    both=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
+    rough=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
+    level=1.0,
+    noise=((0.0, 1.0), (0.4, 0.5)),
+    design=(1.0, 0.0),
+)
+
+
+def default_lengths(X: Array) -> Array:
+    """Return the default lengthscale of each input: its spread, times √L."""
+    width = np.ptp(X, axis=0)
+    width = np.where(width > SMALLEST_WIDTH, width, 0.0)
+    unit = np.where(width > 0, width, 1.0)
+    # In units of the width: squares of tiny numbers would vanish.
+    spread = np.where(width > 0, unit * ((X - X.min(axis=0)) / unit).std(axis=0), 1.0)
+    # √L: distances between people grow like that with the number of inputs.
+    lengths: Array = spread * np.sqrt(X.shape[1])
+    return lengths
+
+
+def _family_lengths(X: Array) -> Array:
+    """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
+    if X.shape[1] <= MOST_INPUTS:
+        return default_lengths(X)
+    half = 0.5 * np.ptp(X, axis=0)
+    half = np.where(half > SMALLEST_WIDTH, half, 1.0)
+    spread = np.var((X - X.min(axis=0)) / half, axis=0)
+    lengths: Array = half * np.sqrt(float(spread.sum()) or 1.0)
+    return lengths
+
+
+def default_kernel(X: Array, std: float) -> Kernel:
+    """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
+    return ConstantKernel(std**2, "fixed") * RBF(_plain(default_lengths(X)), "fixed")
+
+
+def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
+    """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
+    shapes = _Shapes(_family_lengths(X))
+    settings = [
+        Setting(
+            tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
+            (scales.level * unit) ** 2,
+            (noise * unit) ** 2,
+            mix.belief * of_std * of_noise,
+        )
+        for mix in _mixes(shapes)
+        for std, of_std in _normalised(scales.of(mix.kind))
+        for noise, of_noise in scales.noise
+    ]
+    total = sum(setting.weight for setting in settings)
+    return Family(
+        tuple(shapes.kernels),
+        tuple(replace(setting, weight=setting.weight / total) for setting in settings),
+    )
+
+
+def design_kernel(X: Array, scales: Scales, unit: float = 1.0) -> Kernel:
+    """Return the kernel that a sketch for the default family is designed for: a mean of all."""
+    shapes, std = _Shapes(_family_lengths(X)), scales.design[0] * unit
+    mixes = _mixes(shapes)
+    shares = np.zeros(len(shapes.kernels))
+    for mix in mixes:
+        for number, share in mix.shares:
+            shares[number] += share * mix.belief * (1.0 if mix.kind == "smooth" else ROUGH_SHARE)
+    return mean_kernel(shapes.kernels, std**2 * shares / shares.sum(), (scales.level * unit) ** 2)
+
+
+Shares = tuple[tuple[int, float], ...]  # kernels by number, and their shares of the variance
+
+
+@dataclass(frozen=True)
+class _Mix:
+    shares: Shares
+    belief: float
+    kind: Kind = "smooth"
+
+
+def _mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return the kernels of the default family and mixes of them, from smooth to rough."""
+    inputs = len(shapes.lengths)
+    if inputs > MOST_INPUTS:
+        return [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+    mixes = [
+        _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
+    ]
+    mixes += [_Mix(shapes.ragged(f), belief, "rough") for f, belief in RAGGED]
+    for long, short, share, belief in TWO_SCALES:
+        rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
+        both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
+        mixes.append(_Mix(both, belief, "both"))
+    if inputs > 1:
+        mixes += [
+            _Mix(shapes.one_input(i, f), belief / inputs)
+            for i in range(inputs)
+            for f, belief in ONE_INPUT
+        ]
+    return mixes
+
+
+class _Shapes:
+    """Kernels by their lengthscales, each once."""
+
+    def __init__(self, lengths: Array) -> None:
+        self.lengths = lengths
+        self.kernels: list[Any] = []
+        self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
+
+    def smooth(self, factor: float) -> Shares:
+        return self._one("smooth", factor * self.lengths)
+
+    def ragged(self, factor: float) -> Shares:
+        return self._one("ragged", factor * self.lengths)
+
+    def one_input(self, number: int, factor: float) -> Shares:
+        factors = np.full(len(self.lengths), LONG)
+        factors[number] = factor
+        return self._one("smooth", factors * self.lengths)
+
+    def _one(self, kind: str, lengths: Array) -> Shares:
+        key = (kind, tuple(lengths.tolist()))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.kernels)
+            plain = _plain(lengths)
+            made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
+            self.kernels.append(made)
+        return ((self._numbers[key], 1.0),)
+
+
+def _normalised(belief: Belief) -> Belief:
+    total = sum(weight for _, weight in belief)
+    return tuple((value, weight / total) for value, weight in belief)
+
+
+def _scaled(mix: Shares, share: float) -> Shares:
+    return tuple((number, share * part) for number, part in mix)
+
+
+def _plain(lengths: Array) -> Any:
+    return float(lengths[0]) if len(lengths) == 1 else lengths

@@ -1,0 +1,102 @@
+"""The default family: it follows the inputs and the bounds, and nothing else."""
+
+import numpy as np
+import pytest
+
+from cloakgp.gp.defaults import (
+    LOG_ODDS,
+    LOG_RATES,
+    MOST_INPUTS,
+    NUMBERS,
+    SMOOTH,
+    default_family,
+    default_kernel,
+    default_lengths,
+    design_kernel,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0, 10, (50, 2)) * [1.0, 7.0]
+SCALES = {"numbers": NUMBERS, "log-odds": LOG_ODDS, "log rates": LOG_RATES}
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_default_lengths_are_the_spread_times_the_root_of_the_inputs(columns):
+    rows = RNG.normal(size=(30, columns)) * np.arange(1, columns + 1)
+    np.testing.assert_allclose(default_lengths(rows), rows.std(axis=0) * np.sqrt(columns))
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1e-9, 1.0, 1e9, 1e140])
+def test_lengthscales_follow_the_unit_of_the_inputs(factor):
+    np.testing.assert_allclose(default_lengths(factor * X), factor * default_lengths(X))
+    small, large = default_family(X, NUMBERS), default_family(factor * X, NUMBERS)
+    assert small.settings == large.settings
+    for one, other in zip(small.kernels, large.kernels, strict=True):
+        np.testing.assert_allclose(one(X), other(factor * X), atol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -3e5])
+def test_constant_inputs_have_a_lengthscale_of_their_own(value):
+    rows = np.column_stack([X[:, 0], np.full(len(X), value)])
+    np.testing.assert_allclose(default_lengths(rows)[1], np.sqrt(2.0))
+    default_family(rows, NUMBERS)
+    default_family(rows[:1], NUMBERS)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1.0, 1e60])
+@pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
+def test_variances_levels_and_noise_are_in_units_of_the_outputs(scales, unit):
+    one, other = default_family(X, scales), default_family(X, scales, unit)
+    assert [s.weight for s in one.settings] == [s.weight for s in other.settings]
+    for a, b in zip(one.settings, other.settings, strict=True):
+        assert b.level == pytest.approx(a.level * unit**2)
+        assert b.noise_variance == pytest.approx(a.noise_variance * unit**2)
+        assert [v for _, v in b.variances] == pytest.approx([v * unit**2 for _, v in a.variances])
+
+
+@pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
+def test_every_setting_has_a_variance_that_the_scales_name(scales):
+    kinds = (scales.smooth, scales.both, scales.rough)
+    stds = {std for belief in kinds for std, _ in belief}
+    family = default_family(X, scales)
+    for setting in family.settings:
+        total = sum(v for _, v in setting.variances)
+        assert min(abs(np.sqrt(total) - std) for std in stds) < 1e-12
+        assert setting.level == pytest.approx(scales.level**2)
+    assert family.weights.sum() == pytest.approx(1.0)
+
+
+def test_kernels_go_from_smooth_to_rough_and_occur_once():
+    rows = X[:, :1]
+    family = default_family(rows, NUMBERS)
+    smooth = family.kernels[: len(SMOOTH)]
+    lengths = [kernel.length_scale for kernel in smooth]
+    assert lengths == sorted(lengths, reverse=True)
+    assert max(lengths) > 2.0 * default_lengths(rows)[0] > 16.0 * min(lengths)
+    assert len({repr(kernel.get_params()) for kernel in family.kernels}) == len(family.kernels)
+
+
+def test_a_few_inputs_may_count_alone_and_many_share_one_lengthscale():
+    few, many = (RNG.normal(size=(20, L)) for L in (MOST_INPUTS, MOST_INPUTS + 1))
+    alone = [k.length_scale / default_lengths(few) for k in default_family(few, NUMBERS).kernels]
+    assert any(np.ptp(factors) > 1.0 for factors in alone)
+    ranges = np.ptp(many, axis=0)
+    shared = [k.length_scale / ranges for k in default_family(many, NUMBERS).kernels]
+    assert all(np.ptp(factors) < 1e-9 for factors in shared)
+
+
+@pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
+def test_the_design_kernel_has_the_variance_that_designs_are_for(scales):
+    wanted = (3.0 * scales.design[0]) ** 2 + (3.0 * scales.level) ** 2
+    np.testing.assert_allclose(design_kernel(X, scales, 3.0).diag(X), wanted)
+
+
+def test_a_fixed_default_kernel_has_the_default_lengths():
+    kernel = default_kernel(X, 3.0)
+    np.testing.assert_allclose(kernel.diag(X), 9.0)
+    np.testing.assert_allclose(kernel.k2.length_scale, default_lengths(X))
+    assert not len(kernel.theta)  # all of it is fixed
+
+
+def test_the_family_is_the_same_every_time():
+    assert default_family(X, NUMBERS) == default_family(X.copy(), NUMBERS)
