@@ -231,9 +231,10 @@ def rows_of(count, seed=3):
 
 @pytest.mark.slow
 def test_learnt_bands_hold_curves_from_members_of_the_family():
-    """25 releases; the standard error of their mean coverage is about 2 %.
+    """25 releases of few people, whose bands are wider than need be.
 
-    A mean below 88 % has a chance of about 1 in 1,000 if coverage is 95 %.
+    In 100 releases with other seeds the mean coverage was 99.8 %, with a standard deviation of
+    1.4 % for one release: a mean of 25 below 95 % would be more than ten standard errors off.
     """
     rows, found = rows_of(150), []
     for number, length in enumerate((1.0, 3.0, 6.0, 2.0, 4.0) * 5):
@@ -241,7 +242,7 @@ def test_learnt_bands_hold_curves_from_members_of_the_family():
         release = released(PrivateGPRegressor(bounds=(-1, 1), epsilon=3.0), rows, y[0], number)
         low, high = release.predict_interval(grid, 0.95)
         found.append(np.mean((f[0] >= low) & (f[0] <= high)))
-    assert np.mean(found) >= 0.88
+    assert np.mean(found) >= 0.95
 
 
 @pytest.mark.slow
