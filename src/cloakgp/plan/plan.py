@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from cloakgp.design import Design
 from cloakgp.plan.facts import DesignName, Facts
+from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
 from cloakgp.privacy import Sketch
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
@@ -303,6 +305,10 @@ class Plan:
             return added[0], floors[0]
         return np.stack(added, axis=1), np.stack(floors, axis=1)
 
+    @cached_property
+    def _members(self) -> list[Member]:
+        return members_of(self.facts)
+
     def _cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
         """Shares, names, variances of f at the points and of what remains without privacy.
 
@@ -312,9 +318,13 @@ class Plan:
             known: list[list[tuple[float, str, Array, Array]]] = self.__dict__["cases"]
             return known
         facts, T = self.facts, self.sketch.rounded
-        cases = [
-            [(case.share, case.name, *case.variances(points)) for case in facts.outlook(T, column)]
+        by_column = [
+            cases_of(facts, self._members, T, column)
             for column in range(len(facts.outcome.names(len(facts.lo))))
+        ]
+        cases = [
+            [(case.share, case.name, *case.variances(points)) for case in column]
+            for column in by_column
         ]
         if points is self.points:
             self.__dict__["cases"] = cases
