@@ -31,14 +31,14 @@ SMOOTH: Belief = (
     (2.0, 1.0),
     (1.0, 2.0),
     (0.5, 0.2),
-    (0.25, 0.15),
-    (0.125, 0.15),
-    (0.0625, 0.1),
+    (0.25, 0.2),
+    (0.125, 0.25),
+    (0.0625, 0.2),
 )
-RAGGED: Belief = ((2.0, 0.08), (0.5, 0.04))
+RAGGED: Belief = ((2.0, 0.1), (0.5, 0.08))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = ((1.0, 0.125, 0.1, 0.4), (1.0, -0.5, 0.1, 0.4), (1.0, 0.0625, 0.03, 0.4))
+TWO_SCALES = ((1.0, 0.125, 0.1, 0.6), (1.0, -0.5, 0.1, 0.6), (1.0, 0.0625, 0.03, 0.6))
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
