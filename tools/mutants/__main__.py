@@ -28,8 +28,7 @@ def main() -> int:
                 if functions.prepare(module, is_listed, fresh=options.fresh and not number):
                     constants.forget_survivors(module, is_listed)
             functions.run(together, options.jobs)
-            for module in together:
-                constants.run(module)
+            constants.run(together)
     return 0 if report(modules, keep=not options.report) else 1
 
 

@@ -42,15 +42,21 @@ class Mutant:
         return f"{self.source}::{self.name} {self.before} -> {self.after} {digest}"
 
 
-def run(module: Module) -> None:
-    """Test all mutants of constants that have no verdict yet."""
-    folder = _prepared(module)
-    tests, seconds = _tests(module)
-    known = _known(module)
-    waiting = [mutant for mutant in mutants(module) if mutant.key not in known]
-    if waiting and _exit_code(folder, tests, seconds) != 0:
-        raise SystemExit(f"the tests of {module.name} fail without any mutant")
-    for mutant in waiting:
+def run(modules: list[Module]) -> None:
+    """Test all mutants of constants that have no verdict yet, of modules in one folder."""
+    waiting = [
+        (module, mutant)
+        for module in modules
+        for mutant in mutants(module)
+        if mutant.key not in _known(module)
+    ]
+    if not waiting:
+        return
+    folder = _prepared(modules[0])
+    tests, seconds = _tests(modules[0])
+    if _exit_code(folder, tests, seconds) != 0:
+        raise SystemExit(f"the tests of {modules[0].name} fail without any mutant")
+    for module, mutant in waiting:
         target = folder / mutant.source
         original = target.read_bytes()
         target.write_bytes(mutant.content)
@@ -58,7 +64,7 @@ def run(module: Module) -> None:
         target.write_bytes(original)
         # 2 to 4 are pytest's way to say that the package cannot even be imported.
         outcome = {0: "survived", 1: "killed", 2: "killed", 3: "killed", 4: "killed"}
-        known[mutant.key] = outcome.get(code, "time limit or crash")
+        known = _known(module) | {mutant.key: outcome.get(code, "time limit or crash")}
         _results(module).write_text(json.dumps(known, indent=1))
         print(f"    {mutant.name}: {mutant.after}: {known[mutant.key]}", flush=True)
 

@@ -211,6 +211,7 @@ def spending_quietly(store):
 def test_many_entries_that_others_make_meanwhile_are_read_outside_of_the_lock(store, monkeypatch):
     monkeypatch.setattr(book, "FEW", 3)
     spending("r0").record(store)
+    store.pages.clear()
 
     def others():
         """Another process, of whose reading this one knows nothing."""
@@ -224,8 +225,11 @@ def test_many_entries_that_others_make_meanwhile_are_read_outside_of_the_lock(st
     entry_made, after = spending("ours").record(store)
     assert after.releases == 10
     assert entry_made.sequence == 12
+    assert sum(rows for locked, rows in store.pages if locked) == 3
+    store.pages.clear()
     store.before_write = others
     opening("others").record(store)
+    assert sum(rows for locked, rows in store.pages if locked) == 3
     assert json.loads(store.rows[-1][1])["dataset"] == "others"
     assert len(store.rows) == 21
     assert max(rows for locked, rows in store.pages if locked) <= 3

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from ledger_helpers import CAP, as_nobody, forged_spend, forget, raw, releases, spend
+from ledger_helpers import CAP, as_nobody, change, forged_spend, forget, raw, releases, spend
 from sklearn.base import clone
 
 from cloakgp import PrivateGPRegressor
@@ -111,6 +111,18 @@ def test_whatever_is_wrong_with_the_tables_is_said_of_this_file(ledger, path):
         words = f"^{re.escape(str(path))} is empty"
         with pytest.raises(LedgerError, match=words), begin() as transaction:
             transaction.page(0, 5)
+
+
+def test_a_process_that_knows_a_ledger_reads_all_of_it_again_if_its_triggers_were_away(
+    ledger, path
+):
+    """Only without them can an entry be edited, and this one was read long ago."""
+    for number in range(3):
+        spend(ledger, f"r{number}")
+    assert ledger.spent("people") > 0.0
+    change(path, "UPDATE history SET entry = entry || ' ' WHERE sequence = 3")
+    with pytest.raises(LedgerTampered, match="entry 3 was edited"):
+        ledger.spent("people")
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, 267, None])

@@ -67,3 +67,46 @@ def test_an_entry_is_written_with_its_time_its_author_and_a_note_if_the_clock_we
     made, _ = spending("r2").record(store)
     assert "clock_went_back" not in made.facts  # not earlier than the last one
     assert made == read_all(store, lambda entry: entry)[1][-1]
+
+
+def test_which_inputs_an_opening_takes(store):
+    """In memory, where all of it takes no time; in a file it is the same."""
+    opening("a", table=b"1").record(store)
+    opening("a", table=b"1").record(store)
+    opening("b").record(store)
+    before = len(store.rows)
+    for wrong, words in (
+        (opening("b", table=b"1"), "'a' has exactly these inputs"),
+        (opening("c", table=b"1"), "'a' has exactly these inputs"),
+        (opening("a", table=b"2"), "not those that 'a' has had so far. Is"),
+        (opening("a", cap=(2.0, 1e-5)), "a cap that could be changed would be none"),
+    ):
+        with pytest.raises(LedgerError, match=words):
+            wrong.record(store)
+    opening("a").record(store)
+    assert len(store.rows) == before
+    opening("b", table=b"1", same=True).record(store)
+    assert json.loads(store.rows[-1][1])["same_inputs_as"] == ["a"]
+    opening("b", table=b"2", other=True).record(store)
+    with pytest.raises(LedgerError, match="that 'a' has had so far; they are those of 'b'"):
+        opening("a", table=b"2").record(store)
+    found = read_on(store, recall(store))
+    assert found.account("b").inputs == {found.mark(b"1"), found.mark(b"2")}
+
+
+def test_which_inputs_a_spend_takes(store):
+    opening("a", table=b"1").record(store)
+    spending("r1", dataset="a").record(store)
+    spending("r2", dataset="a", table=b"1").record(store)
+    with pytest.raises(LedgerError, match=r"that 'a' has had so far\. Is"):
+        spending("r3", dataset="a", table=b"2").record(store)
+    with pytest.raises(LedgerError, match="'a' has exactly these inputs"):
+        spending("r3", table=b"1").record(store)
+    spending("r3", table=b"2").record(store)
+    with pytest.raises(LedgerError, match="that 'a' has had so far; they are those of 'people'"):
+        spending("r4", dataset="a", table=b"2").record(store)
+    with pytest.raises(LedgerError, match="release 'r1' is in the ledger already"):
+        spending("r1").record(store)
+    found = read_on(store, recall(store))
+    assert found.account("people").inputs == {found.mark(b"2")}
+    assert (found.account("a").releases, found.account("people").releases) == (2, 1)
