@@ -712,7 +712,7 @@ def test_nobody_can_commit_between_two_looks_of_a_reader(ledger, path):
         other.execute("ROLLBACK")
 
 
-def test_a_commit_waits_for_the_disk_and_a_connection_for_others(ledger, path):
+def test_a_commit_waits_for_the_disk(ledger, path):
     with contextlib.closing(sqlite.connect(path, "mode=rw")) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
         assert connection.execute("PRAGMA fullfsync").fetchone() == (1,)
