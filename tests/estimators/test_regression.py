@@ -286,7 +286,9 @@ def test_predicting_is_free_and_repeatable():
     first = model.predict(POINTS, return_std=True)
     again = model.predict(POINTS, return_std=True)
     np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(model.predict(POINTS[::-1])[::-1], model.predict(POINTS))
+    # In another order sums may differ in their last bits.
+    backwards = model.predict(POINTS[::-1])[::-1]
+    np.testing.assert_allclose(backwards, model.predict(POINTS), rtol=1e-12)
 
 
 def test_each_fit_draws_its_own_noise():
