@@ -23,7 +23,7 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
     B = base.T / base.width
     shapes = {id(shape): shape for model in models for shape, _ in model.parts}
     told = {key: _Told(shape, B) for key, shape in shapes.items()}
-    ones, noise = B.sum(axis=1), _Noise(B)
+    ones, noise = B.sum(axis=1), _Noise(B, base.model.counts)
     levels = np.outer(ones, ones)
     found = []
     for model in models:
@@ -67,8 +67,9 @@ class _Cross:
 class _Noise:
     """B diag(noise) Bᵀ, for noise that many settings share."""
 
-    def __init__(self, B: Array) -> None:
-        self.B, self.plain = B, B @ B.T
+    def __init__(self, B: Array, counts: Array | None) -> None:
+        self.B, self.right = B, (B if counts is None else B / counts).T
+        self.plain = B @ self.right
         self.known: tuple[Array | None, Array] = (None, self.plain)
 
     def of(self, noise: float | Array) -> Array:
@@ -76,5 +77,5 @@ class _Noise:
         if np.ndim(noise) == 0:
             return float(noise) * self.plain
         if self.known[0] is not noise:
-            self.known = (np.asarray(noise), (self.B * noise) @ self.B.T)
+            self.known = (np.asarray(noise), (self.B * noise) @ self.right)
         return self.known[1]

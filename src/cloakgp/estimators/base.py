@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
+from cloakgp.estimators.people import MOST_EXACT, People, people_in_blocks, people_in_memory
 from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
 from cloakgp.gp.exact import ExactModel
@@ -32,11 +33,13 @@ from cloakgp.gp.free import free_family
 from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.matrices import has_white_noise
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
-from cloakgp.inputs.frames import column_names, select
+from cloakgp.inputs.blocks import BlockTable, blocks_of
+from cloakgp.inputs.frames import select
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
@@ -49,9 +52,6 @@ AnyPlan = TypeVar("AnyPlan")
 
 #: Points of the default workload.
 WORKLOAD = 100
-#: With more people than this a plan of the exact model takes more than a minute on two cores
-#: (benchmarks/exact_limit.py).  Its memory would allow for more: such releases can still be read.
-MOST_EXACT = 4000
 #: Priors that expect f further away than this many times the range of the outputs are mistakes.
 FURTHEST = 1e12
 #: Without noise there is a number for everybody to weigh settings by: up to this many people.
@@ -124,31 +124,43 @@ class PrivateGP(BaseEstimator):
         points: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return points
 
-    def _rows(self, X: ArrayLike, y: Any, **public: Any) -> Array:
-        """Return a copy of the public inputs of a fit, and remember their names.
+    def _check_inputs(self, X: Any, y: Any, **public: Any) -> None:
+        """Check the public inputs of a fit against y, and remember their names.
 
         ``public`` are the other public things that y must not be part of.
         """
         # First of all: an error about X may quote a value of it.
         check_apart(y, X, inducing=self.inducing, **public)
-        refuse_dates(X)
-        rows = check_rows(validate_data(self, X, dtype=np.float64, ensure_min_samples=1))
-        warn_if_reordered(X, y)
+        table = blocks_of(X)
+        if table is None:
+            refuse_dates(X)
+            validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+            warn_if_reordered(X, y)
+        else:
+            _remember_names(self, table)
         self._release_id = uuid.uuid4().hex
-        return rows
+
+    def _people(self, X: Any, groups: Any, exposure: Any = None) -> People:
+        """Return everybody's public inputs, gathered at places if they are many."""
+        self._check_inducing()
+        table = blocks_of(X)
+        if table is not None:
+            return people_in_blocks(table, groups, exposure)
+        return people_in_memory(check_rows(X), X, self.inducing, groups, exposure)
 
     def _request(
-        self, rows: Array, X: Any, at: Any, groups: Any, exposure: Array | None = None
+        self, people: People, X: Any, at: Any, groups: Any, exposure: Array | None = None
     ) -> Request:
         """Return what a plan is asked for: all of it public."""
-        names = column_names(X)
+        places = people.places
         return Request(
             maker=type(self).__name__,
-            X=rows,
-            names=names,
-            at=None if at is None else _points_named(rows, at, names),
-            groups=owner_codes(groups, len(rows), X),
-            exposure=exposure,
+            X=people.X,
+            places=places,
+            names=people.names,
+            at=None if at is None else _points_named(people.X, at, people.names),
+            groups=owner_codes(groups, len(people.X), X),
+            exposure=exposure if places is None else places.exposure,
             settings=settings_of(self),
         )
 
@@ -172,6 +184,7 @@ class PrivateGP(BaseEstimator):
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
             groups=request.groups,
+            places=request.places,
             feature_names=request.names,
             gap=self._gap,
             **outputs,
@@ -188,7 +201,7 @@ class PrivateGP(BaseEstimator):
 
     def _prior(
         self,
-        X: Array,
+        request: Request,
         scales: Scales,
         unit: float,
         fixed: Fixed,
@@ -203,19 +216,22 @@ class PrivateGP(BaseEstimator):
         if it was given.
         """
         self._check_model()
+        X, counts = request.X, request.counts
         belief: Belief = scales.noise if noise is None else ((math.sqrt(noise) / unit, 1.0),)
         if not self._learns(len(X), noisy):
-            kernel = default_kernel(X, fixed.std * unit) if self.kernel is None else self.kernel
+            kernel = self.kernel
+            if kernel is None:
+                kernel = default_kernel(X, fixed.std * unit, counts)
             std = fixed.noise * unit if noise is None else math.sqrt(noise)
-            return self._model(X, clone(kernel), std**2, unit), None
+            return self._model(request, clone(kernel), std**2, unit), None
         if self.kernel is None:
-            family = default_family(X, replace(scales, noise=belief), unit)
-            kernel = design_kernel(X, scales, unit)
+            family = default_family(X, replace(scales, noise=belief), unit, counts)
+            kernel = design_kernel(X, scales, unit, counts)
         else:
             family = free_family(self.kernel, tuple((s * unit, w) for s, w in belief))
             kernel = family.mean_kernel()
         variance = (scales.design[1] * unit) ** 2 if noise is None else noise
-        return self._model(X, kernel, variance, unit, for_design=noisy), family
+        return self._model(request, kernel, variance, unit, for_design=noisy), family
 
     def _learns(self, people: int, noisy: bool) -> bool:
         """Tell whether hyperparameters are learnt from what is published."""
@@ -233,6 +249,13 @@ class PrivateGP(BaseEstimator):
             return self.kernel is None and (noisy or people <= MOST_TO_LEARN_FROM)
         return bool(learn)
 
+    def _check_inducing(self) -> None:
+        """Refuse words that say nothing about inducing inputs."""
+        if isinstance(self.inducing, str) and self.inducing != "auto":
+            raise ValueError(
+                f'inducing must be "auto", None, a number or a table, got {self.inducing!r}'
+            )
+
     def _check_model(self) -> None:
         """Refuse what no model can be made from."""
         if self.approximation not in get_args(Approximation):
@@ -246,13 +269,14 @@ class PrivateGP(BaseEstimator):
             )
 
     def _model(
-        self, X: Array, kernel: Any, noise: float, scale: float, for_design: bool = False
+        self, request: Request, kernel: Any, noise: float, scale: float, for_design: bool = False
     ) -> LinearModel:
         """Build the model of one kernel.
 
         ``scale`` is how far outputs, or latent values, can be expected to lie from each other;
         ``for_design`` says that only a sketch is designed for it.
         """
+        X, counts = request.X, request.counts
         with np.errstate(all="ignore"):
             largest = float(np.max(kernel.diag(X)))
         if largest > (FURTHEST * scale) ** 2:
@@ -261,17 +285,24 @@ class PrivateGP(BaseEstimator):
                 f"than {FURTHEST:g} times the range of the outputs ({scale:g}); check its "
                 "parameters"
             )
-        if self.inducing is None and len(X) > MOST_EXACT:
+        if counts is not None and has_white_noise(kernel, X):
             raise ValueError(
-                f"an exact Gaussian process on {len(X)} people takes minutes to plan (the limit is "
-                f"{MOST_EXACT}); give a number of inducing inputs, for instance inducing=50"
+                "a kernel with a WhiteKernel part cannot be combined with people who are gathered "
+                "at places; put the noise into noise_variance instead"
             )
-        if self.inducing is None:
-            return Surrogate(kernel, X, noise) if for_design else ExactModel(kernel, X, noise)
-        inducing = place_inducing(X, self.inducing)
-        return SparseModel(kernel, X, noise, inducing, self.approximation)
+        if self.inducing is None or isinstance(self.inducing, str):
+            if len(X) > MOST_EXACT:
+                raise ValueError(
+                    f"an exact Gaussian process on {len(X)} people takes minutes to plan (the "
+                    f"limit is {MOST_EXACT}); give a number of inducing inputs, for instance "
+                    "inducing=50"
+                )
+            model = Surrogate if for_design else ExactModel
+            return model(kernel, X, noise, counts)
+        inducing = place_inducing(X, self.inducing, counts)
+        return SparseModel(kernel, X, noise, inducing, self.approximation, counts)
 
-    def _noise(self, plan: Plan) -> Noise:
+    def _noise(self, plan: Plan, people: People) -> Noise:
         """Make the last checks, and return how the core is to draw the noise."""
         # Each is read once: a parameter that changes now changes nothing.
         account, seed = open_account(self.ledger, self.dataset), self.random_state
@@ -284,7 +315,7 @@ class PrivateGP(BaseEstimator):
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
         spends = [Spend.gaussian(plan.facts.budget.sigma)]
-        inputs = plan.facts.X
+        inputs = people.identity
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
             return Noise()
@@ -363,6 +394,15 @@ def _warn_if_unsavable(plan: Plan) -> None:
         )
 
 
+def _remember_names(estimator: Any, table: BlockTable) -> None:
+    """Set what scikit-learn remembers of the inputs of a fit."""
+    estimator.n_features_in_ = table.columns
+    if table.names is not None:
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
 def _points_named(X: Array, at: Any, names: tuple[str, ...] | None) -> Array:
     """Return the points that matter as a table with the columns of X."""
     points = check_rows(select(at, names, "at"), "at")
@@ -374,5 +414,5 @@ def _points_named(X: Array, at: Any, names: tuple[str, ...] | None) -> Array:
 def _workload(request: Request) -> tuple[Array, Array]:
     """Return the points that matter and their weights."""
     if request.at is None:
-        return summarise(request.X, WORKLOAD)
+        return summarise(request.X, WORKLOAD, request.counts)
     return request.at, np.full(len(request.at), 1.0 / len(request.at))

@@ -12,16 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
-from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
+from cloakgp.estimators.people import as_blocks
+from cloakgp.estimators.steps import checked_steps, draw_plan, gathered, release_plan
 from cloakgp.gp.defaults import LOG_ODDS
-from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs.blocks import BlockColumn
 from cloakgp.inputs.checks import one_column, target_names
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
-from cloakgp.privacy import release_labels
+from cloakgp.privacy import Labelled, release_labels
 from cloakgp.privacy.mechanism.outputs import found_classes
 from cloakgp.release.outcomes import LabelRelease
 
@@ -70,7 +71,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         prior_mean: Any = None,
         learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
-        inducing: Any = None,
+        inducing: Any = "auto",
         approximation: Approximation = "dtc",
         design: str = "bayes",
         target: Literal["auto", "points", "latents"] = "auto",
@@ -105,7 +106,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        request = self._request(check_rows(X), X, at, groups)
+        request = self._request(self._people(X, groups), X, at, groups)
         return draw_plan(self._facts(request, self._classes(None)), self.target, request)
 
     def fit(
@@ -120,19 +121,26 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
 
         A ``plan`` made for the same X, at, groups and settings is released as it is.
         """
-        rows = self._rows(X, y, at=at, groups=groups)
-        one_column(y, len(rows))
+        y = as_blocks(y)
+        self._check_inputs(X, y, at=at, groups=groups)
+        people = self._people(X, groups)
+        one_column(y, people.count)
         classes = self._classes(y)
-        request = self._request(rows, X, at, groups)
+        request = self._request(people, X, at, groups)
         if plan is None:
             plan = draw_plan(self._facts(request, classes), self.target, request)
         else:
             checked_plan(plan, Plan).check_same(request)
-        facts, noise = plan.facts, self._noise(plan)
-        publish = partial(
-            release_labels, labels=y, classes=classes, budget=facts.budget, groups=facts.groups
+        facts, noise = plan.facts, self._noise(plan, people)
+        if facts.places is None:
+            publish = partial(
+                release_labels, labels=y, classes=classes, budget=facts.budget, groups=facts.groups
+            )
+        else:
+            publish = gathered(plan, people, y, Labelled(classes))
+        self.release_ = release_plan(
+            plan, publish, noise, target_names(y), self._release_id, people.identity
         )
-        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         self.classes_ = np.array(classes)
         return self
 
@@ -178,6 +186,11 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
                 raise ValueError(
                     f'classes must be a list of labels or "public", got {self.classes!r}'
                 )
+            if isinstance(y, BlockColumn):
+                raise ValueError(
+                    'classes="public" takes the classes from y, which comes in blocks; name the '
+                    "classes"
+                )
             if y is None:
                 raise ValueError(
                     'classes="public" takes the classes from y, but a plan does not read y; name '
@@ -201,7 +214,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return tuple(sorted(found))
 
     def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
-        request = self._request(check_rows(X), X, at, groups)
+        request = self._request(self._people(X, groups), X, at, groups)
         return self._facts(request, self._classes(None))
 
     def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
@@ -209,7 +222,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         mean = self._prior_mean(columns, len(classes))
         budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._prior(request.X, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
+            self._prior(request, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
             budget,
             lo=np.zeros(columns),

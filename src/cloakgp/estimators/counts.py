@@ -11,17 +11,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
-from cloakgp.estimators.steps import checked_steps, draw_plan, release_plan
+from cloakgp.estimators.people import as_blocks, constant_exposure
+from cloakgp.estimators.steps import checked_steps, draw_plan, gathered, release_plan
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs.blocks import blocks_of
 from cloakgp.inputs.checks import as_float, one_column, target_names
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Counts
 from cloakgp.plan.outcomes.counts import LARGEST
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
-from cloakgp.privacy import release_counts
+from cloakgp.privacy import Counted, release_counts
 from cloakgp.release.intervals import Of
 from cloakgp.release.outcomes import CountRelease, check_exposure
 
@@ -67,7 +69,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         prior_mean: float | None = None,
         learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
-        inducing: Any = None,
+        inducing: Any = "auto",
         approximation: Approximation = "dtc",
         design: str = "bayes",
         target: Literal["auto", "points", "latents"] = "auto",
@@ -107,9 +109,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
 
         ``exposure`` is public: how long or how large each row was watched, by default 1.
         """
-        rows = check_rows(X)
-        watched = check_exposure(1.0 if exposure is None else exposure, len(rows))
-        request = self._request(rows, X, at, groups, watched)
+        watched = _exposures(X, exposure)
+        request = self._request(self._people(X, groups, watched), X, at, groups, watched)
         return draw_plan(self._facts(request), self.target, request)
 
     def fit(
@@ -125,23 +126,27 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
 
         A ``plan`` made for the same X, at, groups, exposure and settings is released as it is.
         """
-        rows = self._rows(X, y, at=at, groups=groups, exposure=exposure)
-        one_column(y, len(rows))
-        watched = check_exposure(1.0 if exposure is None else exposure, len(rows))
-        request = self._request(rows, X, at, groups, watched)
+        y = as_blocks(y)
+        self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
+        watched = _exposures(X, exposure)
+        people = self._people(X, groups, watched)
+        one_column(y, people.count)
+        request = self._request(people, X, at, groups, watched)
         if plan is None:
             plan = draw_plan(self._facts(request), self.target, request)
         else:
             checked_plan(plan, Plan).check_same(request)
-        facts, noise = plan.facts, self._noise(plan)
-        publish = partial(
-            release_counts,
-            counts=y,
-            cap=float(facts.hi[0]),
-            budget=facts.budget,
-            groups=facts.groups,
+        facts, noise = plan.facts, self._noise(plan, people)
+        cap = float(facts.hi[0])
+        if facts.places is None:
+            publish = partial(
+                release_counts, counts=y, cap=cap, budget=facts.budget, groups=facts.groups
+            )
+        else:
+            publish = gathered(plan, people, y, Counted(cap))
+        self.release_ = release_plan(
+            plan, publish, noise, target_names(y), self._release_id, people.identity
         )
-        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         return self
 
     def predict(
@@ -173,14 +178,14 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     def _facts(self, request: Request) -> Facts:
         cap, watched = self._cap(), request.exposure
         assert watched is not None
-        mean = math.log(0.25 * cap / float(watched.mean()))
+        mean = math.log(0.25 * cap / float(np.average(watched, weights=request.counts)))
         if self.prior_mean is not None:
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
         budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._prior(request.X, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
+            self._prior(request, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
             budget,
             lo=np.zeros(1),
@@ -202,3 +207,11 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         if not (1.0 <= cap <= LARGEST and cap == int(cap)):
             raise ValueError(f"cap must be a whole number from 1 to {LARGEST:g}, got {self.cap!r}")
         return cap
+
+
+def _exposures(X: Any, exposure: Any) -> Any:
+    """Return the exposure of everybody: an array, or blocks if X comes in blocks."""
+    table = blocks_of(X)
+    if table is None:
+        return check_exposure(1.0 if exposure is None else exposure, len(check_rows(X)))
+    return constant_exposure(table, 1.0) if exposure is None else exposure

@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import FURTHEST, Array, Fixed, PrivateGP, checked_plan
-from cloakgp.estimators.steps import release_plan
+from cloakgp.estimators.people import as_blocks
+from cloakgp.estimators.steps import gathered, release_plan
 from cloakgp.gp.defaults import NUMBERS
-from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of, target_names
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
+from cloakgp.privacy import Bounded
 from cloakgp.privacy import release as release_sketch
 
 #: Squares of numbers beyond this overflow.
@@ -53,8 +54,11 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         public family of priors is averaged by how well each explains what was published.  "auto"
         learns if no ``kernel`` is given.  True also learns the free hyperparameters (not "fixed")
         of a kernel that is given, False uses it as it is.
-    inducing : int or array, default None
-        Number of inducing inputs (placed by k-means of X) or the inputs themselves; None is exact.
+    inducing : "auto", int, array or None
+        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to
+        1,000 public places, which stand for the inputs of everybody near them.  A number or a
+        table: that many inducing inputs (placed by k-means of X), or these.  None: the exact model,
+        for up to 4,000 people.
     approximation : {"fitc", "dtc"}
         The sparse model, if ``inducing`` is given.
     design : {"bayes", "total", "worst", "volume"}
@@ -84,7 +88,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         noise_variance: float | None = None,
         prior_mean: Any = None,
         learn: bool | Literal["auto"] = "auto",
-        inducing: Any = None,
+        inducing: Any = "auto",
         approximation: Approximation = "fitc",
         design: str = "bayes",
         decode: str = "bayes",
@@ -117,7 +121,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
         names the owner of each row, if people own several.
         """
-        request = self._request(check_rows(X), X, at, groups)
+        request = self._request(self._people(X, groups), X, at, groups)
         return Plan.draw(self._facts(request, *self._bounds(outputs=None)), request)
 
     def fit(
@@ -132,10 +136,12 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
 
         A ``plan`` made for the same X, at, groups and settings is released as it is.
         """
-        rows = self._rows(X, y, at=at, groups=groups)
-        shape = shape_of(y, len(rows))
+        y = as_blocks(y)
+        self._check_inputs(X, y, at=at, groups=groups)
+        people = self._people(X, groups)
+        shape = shape_of(y, people.count)
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
-        request = self._request(rows, X, at, groups)
+        request = self._request(people, X, at, groups)
         if plan is None:
             plan = Plan.draw(self._facts(request, lo, hi), request)
         else:
@@ -146,15 +152,17 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 f"plan was made for {len(facts.lo)} output column(s), but y has {len(lo)}; give "
                 "bounds a pair for each column and plan again, or leave the plan out"
             )
-        noise = self._noise(plan)
-        publish = partial(
-            release_sketch,
-            y=y,
-            bounds=(facts.lo, facts.hi),
-            budget=facts.budget,
-            groups=facts.groups,
+        noise = self._noise(plan, people)
+        if facts.places is None:
+            bounds = facts.lo, facts.hi
+            publish = partial(
+                release_sketch, y=y, bounds=bounds, budget=facts.budget, groups=facts.groups
+            )
+        else:
+            publish = gathered(plan, people, y, Bounded(facts.lo, facts.hi, len(shape) == 1))
+        self.release_ = release_plan(
+            plan, publish, noise, target_names(y), self._release_id, people.identity
         )
-        self.release_ = release_plan(plan, publish, noise, target_names(y), self._release_id)
         return self
 
     def predict(
@@ -177,7 +185,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         return float(lo[0]), float(hi[0])
 
     def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
-        request = self._request(check_rows(X), X, at, groups)
+        request = self._request(self._people(X, groups), X, at, groups)
         return self._facts(request, *self._bounds(outputs=None))
 
     def _bounds(self, outputs: int | None) -> tuple[Array, Array]:
@@ -221,7 +229,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         by_default = self.kernel is None and self.noise_variance is None
         budget, fixed = self._budget(), Fixed(std=0.4, noise=0.1)
         return self._gather(
-            self._prior(request.X, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
+            self._prior(request, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
             request,
             budget,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),

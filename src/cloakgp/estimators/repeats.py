@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.errors import RepeatedSpendWarning
+from cloakgp.inputs.hashes import Hashes, hash_rows, mixed
 from cloakgp.privacy import Spend, total_guarantee
 
 Array = NDArray[np.float64]
-Hashes = NDArray[np.uint64]
 
 #: Of more rows than this, those with the smallest hashes stand for all.
 MOST_ROWS = 1024
@@ -108,22 +108,11 @@ def forget() -> None:
 
 def row_hashes(X: Array) -> Hashes:
     """Return hashes of the rows in order, of equal rows with how often they came before."""
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # −0 becomes 0
-    hashes = np.full(len(bits), _KEY)
-    for column in bits.T:
-        hashes = _mixed(hashes ^ column)
-    hashes = np.sort(hashes)
+    hashes = np.sort(hash_rows(X, _KEY))
     first = np.r_[True, hashes[1:] != hashes[:-1]]
     starts = np.flatnonzero(first)
     again = np.arange(len(hashes)) - starts[np.cumsum(first) - 1]
-    return np.sort(_mixed(hashes ^ _mixed(again.astype(np.uint64))))[:MOST_ROWS]
-
-
-def _mixed(x: Hashes) -> Hashes:
-    """The finaliser of splitmix64: every bit of x moves about half of the bits."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return np.sort(mixed(hashes ^ mixed(again.astype(np.uint64))))[:MOST_ROWS]
 
 
 def _find(rows: Hashes) -> _Dataset | None:

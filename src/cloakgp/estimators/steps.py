@@ -9,19 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cloakgp.estimators.people import People
 from cloakgp.estimators.repeats import note_spend
 from cloakgp.plan.facts import MOST_ITERATIONS, MOST_LATENTS, Facts
 from cloakgp.plan.parts import Part
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import Noise, NoisySketch, Spend
+from cloakgp.privacy.mechanism.gathered import Kind, release_gathered
 from cloakgp.release.outcomes import LatentRelease
 from cloakgp.release.release import Release
+
+Array = NDArray[np.float64]
 
 TARGETS = ("auto", "points", "latents")
 #: Latent values further out than this tell nothing more.
@@ -54,16 +60,30 @@ def draw_plan(
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
+def gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Callable[..., NoisySketch]:
+    """Return the function of the core that sums y at the places of a plan and publishes that."""
+    assert plan.facts.places is not None
+    return partial(
+        release_gathered,
+        counts=plan.facts.places.counts,
+        batches=people.batches(y),
+        kind=kind,
+        budget=plan.facts.budget,
+    )
+
+
 def release_plan(
     plan: Plan,
     publish: Callable[..., NoisySketch],
     noise: Noise,
     names: tuple[str, ...] | None,
     release_id: str,
+    identity: Array,
 ) -> Release:
     """Publish every step of a plan; ``publish`` is the function of the core that holds y.
 
     The spend of all steps is committed with the first; without a ledger this process remembers it.
+    The people are known again by their ``identity``, a public table.
     """
     facts = plan.facts
     release = Release.of(
@@ -82,5 +102,5 @@ def release_plan(
         part = Part(step.sketch, publish(step.sketch, noise=replace(noise, commit=None)))
         release = replace(release, later=(*release.later, part))
     if release.private and noise.commit is None:
-        note_spend(facts.X, [Spend.gaussian(facts.budget.sigma)])
+        note_spend(identity, [Spend.gaussian(facts.budget.sigma)])
     return release

@@ -94,37 +94,51 @@ LOG_RATES = Scales(
 )
 
 
-def default_lengths(X: Array) -> Array:
-    """Return the default lengthscale of each input: its spread, times √L."""
+def default_lengths(X: Array, counts: Array | None = None) -> Array:
+    """Return the default lengthscale of each input: its spread, times √L.
+
+    ``counts`` says how often each row of X counts, if not once.
+    """
     width = np.ptp(X, axis=0)
     width = np.where(width > SMALLEST_WIDTH, width, 0.0)
     unit = np.where(width > 0, width, 1.0)
     # In units of the width: squares of tiny numbers would vanish.
-    spread = np.where(width > 0, unit * ((X - X.min(axis=0)) / unit).std(axis=0), 1.0)
+    spread = np.where(width > 0, unit * np.sqrt(_variance((X - X.min(axis=0)) / unit, counts)), 1.0)
     # √L: distances between people grow like that with the number of inputs.
     lengths: Array = spread * np.sqrt(X.shape[1])
     return lengths
 
 
-def _family_lengths(X: Array) -> Array:
+def _variance(X: Array, counts: Array | None) -> Array:
+    """Return the variance of each column."""
+    if counts is None:
+        return X.var(axis=0)
+    shares = counts / counts.sum()
+    variance: Array = shares @ (X - shares @ X) ** 2
+    return variance
+
+
+def _family_lengths(X: Array, counts: Array | None) -> Array:
     """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
     if X.shape[1] <= MOST_INPUTS:
-        return default_lengths(X)
+        return default_lengths(X, counts)
     half = 0.5 * np.ptp(X, axis=0)
     half = np.where(half > SMALLEST_WIDTH, half, 1.0)
-    spread = np.var((X - X.min(axis=0)) / half, axis=0)
+    spread = _variance((X - X.min(axis=0)) / half, counts)
     lengths: Array = half * np.sqrt(float(spread.sum()) or 1.0)
     return lengths
 
 
-def default_kernel(X: Array, std: float) -> Kernel:
+def default_kernel(X: Array, std: float, counts: Array | None = None) -> Kernel:
     """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
-    return ConstantKernel(std**2, "fixed") * RBF(_plain(default_lengths(X)), "fixed")
+    return ConstantKernel(std**2, "fixed") * RBF(_plain(default_lengths(X, counts)), "fixed")
 
 
-def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
+def default_family(
+    X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
+) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _Shapes(_family_lengths(X))
+    shapes = _Shapes(_family_lengths(X, counts))
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -143,9 +157,11 @@ def default_family(X: Array, scales: Scales, unit: float = 1.0) -> Family:
     )
 
 
-def design_kernel(X: Array, scales: Scales, unit: float = 1.0) -> Kernel:
+def design_kernel(
+    X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
+) -> Kernel:
     """Return the kernel that a sketch for the default family is designed for: a mean of all."""
-    shapes, std = _Shapes(_family_lengths(X)), scales.design[0] * unit
+    shapes, std = _Shapes(_family_lengths(X, counts)), scales.design[0] * unit
     mixes = _mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:

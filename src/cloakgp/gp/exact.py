@@ -24,22 +24,30 @@ MOST_PEOPLE = 20_000
 class ExactModel(LinearModel):
     """f ~ GP(m, k), y = f(X) + noise."""
 
-    def __init__(self, kernel: Kernel, X: Array, noise_variance: float | Array) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Array,
+        noise_variance: float | Array,
+        counts: Array | None = None,
+    ) -> None:
         if len(X) > MOST_PEOPLE:
             raise ValueError(
                 f"an exact Gaussian process on {len(X)} people needs too much memory (the limit is "
                 f"{MOST_PEOPLE}); give a number of inducing inputs, for instance inducing=50"
             )
         self.kernel, self.X, self.noise_variance = kernel, X, noise_variance
+        self.counts = counts
         self._K = evaluate(kernel, X)
         self._white = has_white_noise(kernel, X)  # then k(X) and k(X, X) are not the same
-        noise = np.broadcast_to(noise_variance, (len(X),))
+        noise = np.broadcast_to(self.row_noise, (len(X),))
         self._chol, self.jitter = jittered_cholesky(self._K + np.diag(noise))
         self.diagonal = noise + self.jitter
 
     def with_noise(self, noise_variance: Array) -> ExactModel:
         other = copy(self)
-        other.noise_variance, other.diagonal = noise_variance, noise_variance + self.jitter
+        other.noise_variance = noise_variance
+        other.diagonal = other.row_noise + self.jitter
         other.__dict__.pop("_chol", None)  # made when it is needed
         return other
 

@@ -56,10 +56,10 @@ class Family:
         """Return the whole kernel of a setting, without the level."""
         return _sum([(v, self.kernels[number]) for number, v in setting.variances])
 
-    def models(self, shapes: Sequence[Shape]) -> list[ScaledModel]:
+    def models(self, shapes: Sequence[Shape], counts: Array | None = None) -> list[ScaledModel]:
         """Return the model of each setting, given the shape of each kernel at the inputs."""
         return [
-            ScaledModel([(shapes[n], v) for n, v in s.variances], s.level, s.noise_variance)
+            ScaledModel([(shapes[n], v) for n, v in s.variances], s.level, s.noise_variance, counts)
             for s in self.settings
         ]
 

@@ -28,15 +28,18 @@ _STARTS = 10
 _SEED = 0
 
 
-def place_inducing(X: ArrayLike, inducing: int | ArrayLike) -> Array:
+def place_inducing(
+    X: ArrayLike, inducing: int | ArrayLike, counts: Array | None = None
+) -> Array:
     """Return inducing inputs of shape (M, L).
 
     A whole number asks for that many k-means centres of X, or for its distinct rows if they are
-    fewer. A table of points is checked against X and copied.
+    fewer. A table of points is checked against X and copied. ``counts`` says how often each row of
+    X counts, if not once.
     """
     rows = check_rows(X)
     if np.ndim(inducing) == 0:
-        points, _ = _cluster(rows, _count(inducing, "inducing"))
+        points, _ = _cluster(rows, _count(inducing, "inducing"), counts)
         return points
     points = check_rows(inducing, "inducing")
     if points.shape[1] != rows.shape[1]:
@@ -47,13 +50,16 @@ def place_inducing(X: ArrayLike, inducing: int | ArrayLike) -> Array:
     return points
 
 
-def summarise(X: ArrayLike, size: int) -> tuple[Array, Array]:
+def summarise(
+    X: ArrayLike, size: int, counts: Array | None = None
+) -> tuple[Array, Array]:
     """Return at most `size` points that stand for X, and the share of X's rows behind each.
 
     The points are k-means centres and the weights their shares, which sum to 1. If X has at most
-    `size` distinct rows, they are returned with their exact shares.
+    `size` distinct rows, they are returned with their exact shares. ``counts`` says how often each
+    row counts, if not once.
     """
-    points, members = _cluster(check_rows(X), _count(size, "size"))
+    points, members = _cluster(check_rows(X), _count(size, "size"), counts)
     return points, members / members.sum()
 
 
@@ -69,10 +75,10 @@ def _count(value: object, name: str) -> int:
     return number
 
 
-def _cluster(X: Array, size: int) -> tuple[Array, Array]:
+def _cluster(X: Array, size: int, counts: Array | None) -> tuple[Array, Array]:
     """At most `size` cluster means in lexicographic order, and the number of rows behind each."""
-    rows, counts = np.unique(X, axis=0, return_counts=True)
-    weights = counts.astype(np.float64)
+    rows, member = np.unique(X, axis=0, return_inverse=True)
+    weights = np.bincount(member.ravel(), counts).astype(np.float64)
     if len(rows) <= size:
         return rows, weights
     labels = _labels(_standardise(rows, weights), weights, size)

@@ -1,7 +1,8 @@
 """What every model has in common: y and f are jointly Gaussian, given the public inputs.
 
 cov(y) = diag(``diagonal``) + ``factor`` ``factor``ᵀ for the people, and any point x has a
-covariance with y.  From these follow the workload C, f̂_* = m + C (y − m), and the variance that
+covariance with y.  Where several people are gathered at one row, y is their mean there.  From these
+follow the workload C, f̂_* = m + C (y − m), and the variance that
 remains without privacy.  Public maths: nothing here sees y.
 """
 
@@ -24,6 +25,7 @@ class LinearModel(ABC):
     kernel: Kernel
     X: Array  # (N, L)
     noise_variance: float | Array  # of outputs around f: a number, or one for each person
+    counts: Array | None = None  # (N,): how many people are at each row, if not one
     diagonal: Array  # (N,)
     factor: Array  # (N, q)
     jitter: float  # what had to be added to a diagonal to make it positive definite
@@ -47,6 +49,11 @@ class LinearModel(ABC):
     @abstractmethod
     def with_noise(self, noise_variance: Array) -> LinearModel:
         """Return the same model with another variance of outputs around f for each person."""
+
+    @property
+    def row_noise(self) -> float | Array:
+        """The variance of y around f: of a mean of several people it is smaller."""
+        return self.noise_variance if self.counts is None else self.noise_variance / self.counts
 
     def prior_variance(self, points: Array) -> Array:
         """Return var f(points) before anything is known, (P,)."""

@@ -25,9 +25,13 @@ class ScaledModel(SparseModel):
     """f is a sum of independent functions, one for each shape, and of one level for everybody."""
 
     def __init__(
-        self, parts: Sequence[Scaled], level: float, noise_variance: float | Array
+        self,
+        parts: Sequence[Scaled],
+        level: float,
+        noise_variance: float | Array,
+        counts: Array | None = None,
     ) -> None:
-        self.parts, self.level = tuple(parts), level
+        self.parts, self.level, self.counts = tuple(parts), level, counts
         self.X = self.parts[0][0].X
         terms = [ConstantKernel(v, "fixed") * shape.kernel for shape, v in self.parts]
         if level > 0.0:

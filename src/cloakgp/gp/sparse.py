@@ -41,6 +41,7 @@ class SparseModel(LinearModel):
         noise_variance: float | Array,
         inducing: Array,
         approximation: Approximation = "fitc",
+        counts: Array | None = None,
     ) -> None:
         if approximation not in ("fitc", "dtc"):
             raise ValueError(f"approximation must be 'fitc' or 'dtc', got {approximation!r}")
@@ -49,7 +50,7 @@ class SparseModel(LinearModel):
                 "a kernel with a WhiteKernel part cannot be combined with inducing inputs; put the "
                 "noise into noise_variance instead"
             )
-        self.kernel, self.X = kernel, X
+        self.kernel, self.X, self.counts = kernel, X, counts
         self.inducing, self.approximation = inducing, approximation
         self._root, self._root_jitter = jittered_cholesky(evaluate(kernel, inducing))
         self.factor = self.features(X)  # F: Q_NN = F Fᵀ
@@ -69,12 +70,12 @@ class SparseModel(LinearModel):
     @cached_property
     def diagonal(self) -> Array:  # type: ignore[override]
         """The variance of each person that nobody shares, (N,); the formulas divide by it."""
-        return np.maximum(self.noise_variance + self._lost, self._least)
+        return np.maximum(self.row_noise + self._lost, self._least)
 
     @property
     def jitter(self) -> float:  # type: ignore[override]
         """What had to be added to a diagonal to make it positive definite."""
-        raised = bool(np.any(self.noise_variance + self._lost < self._least))
+        raised = bool(np.any(self.row_noise + self._lost < self._least))
         return max(self._root_jitter, self._least if raised else 0.0)
 
     @property

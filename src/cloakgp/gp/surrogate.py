@@ -20,10 +20,16 @@ LEFT_OUT, MOST_PIVOTS = 1e-2, 200
 class Surrogate(SparseModel):
     """A sparse model that stands for an exact one where a sketch is designed."""
 
-    def __init__(self, kernel: Kernel, X: Array, noise_variance: float | Array) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Array,
+        noise_variance: float | Array,
+        counts: Array | None = None,
+    ) -> None:
         K = evaluate(kernel, X)
         # How much f varies from person to person: a level that all share needs no pivots.
         varying = max(float(np.mean(np.diag(K)) - np.mean(K)), 1e-12 * float(np.max(K)))
         _, pivots, rank, _ = dpstrf(K, tol=LEFT_OUT * varying, lower=1)
         inducing = X[pivots[: min(max(rank, 1), MOST_PIVOTS)] - 1]
-        super().__init__(kernel, X, noise_variance, inducing, "fitc")
+        super().__init__(kernel, X, noise_variance, inducing, "fitc", counts)

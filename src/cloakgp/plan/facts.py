@@ -24,6 +24,7 @@ from cloakgp.design.result import TARGET_GAP
 from cloakgp.gp.family import Family
 from cloakgp.gp.likelihoods import Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
+from cloakgp.gp.places import Places
 from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
 from cloakgp.gp.sparse import Approximation, SparseModel
@@ -70,6 +71,7 @@ class Facts:
     decode: Decode
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
+    places: Places | None = None  # where people are gathered, if they are: X are the places
     feature_names: tuple[str, ...] | None = None
     outcome: Outcome = Numbers()  # noqa: RUF009 -- it has no parts that could change
     target: Target = "points"  # what the design cares for: the points, or f at the inputs
@@ -190,12 +192,24 @@ class Facts:
         return replace(self, model=self.model.with_noise(noise), start=start)
 
     @property
+    def counts(self) -> Array | None:
+        """How many people are gathered at each row of X; None if one is."""
+        return self.model.counts
+
+    @property
     def people(self) -> int:
         """How many people there are: rows, or owners of rows."""
+        if self.places is not None:
+            return self.places.people
         return len(self.X) if self.groups is None else len(np.unique(self.groups))
+
+    def heard(self, T: Array) -> Array:
+        """Return what a sketch makes of the mean u at each row of X."""
+        return T if self.counts is None else T * self.counts
 
     def decoder(self, T: Array, column: int = 0) -> Decoder:
         """Return the decoder of one output column for the rounded sketch T."""
+        T = self.heard(T)
         unit = self.unit[column]
         lo, hi, mean = (v[column] / unit for v in (self.lo, self.hi, self.prior_mean))
         if self.likelihood is not None:  # only how much u tells, not from where on it counts
@@ -226,7 +240,8 @@ class Facts:
         With a likelihood their noise is the scatter of single people's latent values.
         """
         assert self.family is not None
-        return self.family.models([self.shape_of(kernel) for kernel in self.family.kernels])
+        shapes = [self.shape_of(kernel) for kernel in self.family.kernels]
+        return self.family.models(shapes, self.counts)
 
     @cached_property
     def belief(self) -> Array:
@@ -315,8 +330,13 @@ class Facts:
         points, weights = self.points, self.weights
         if self.target == "latents":
             points, weights = self.X, np.full(len(self.X), 1.0 / len(self.X))
-        C, width = self.model.workload(points), self.width
+            if self.counts is not None:
+                weights = self.counts / self.counts.sum()
+        C = self.model.workload(points)
         floor = float(weights @ self.model.variance_without_privacy(points, C))
+        # A sketch is of sums of u, and the model of means of y: of one person, or of those at a
+        # place, whose columns are equal.
+        width = self.width if self.counts is None else self.width / self.counts
         if self.noise_std == 0.0:
             return _lossless(self.model, width, floor)
         if self.design == "bayes":
@@ -341,12 +361,17 @@ class Facts:
             T = fit_groups(T, self.groups, together=together, joint=self.joint)
         if self.noise_std > 0.0 and len(T):
             # A rotation keeps every length, also those of owners' sums.
-            _, size, directions = np.linalg.svd(T, full_matrices=False)
-            rounding = math.sqrt(T.shape[1]) * 2.0**-SKETCH_BITS
+            each = np.ones(T.shape[1]) if self.counts is None else np.sqrt(self.counts)
+            turn, size, directions = np.linalg.svd(T * each, full_matrices=False)
+            rounding = float(np.linalg.norm(each)) * 2.0**-SKETCH_BITS
             keep = size > max(SMALLEST_ROW * size[0], rounding)
             if self.rank is not None:
                 keep[self.rank :] = False
-            T = size[keep, None] * directions[keep]
+            T = (
+                size[keep, None] * directions[keep]
+                if self.counts is None
+                else turn[:, keep].T @ T
+            )
         # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
         T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
         return quantise(T)

@@ -65,7 +65,7 @@ def members_of(facts: Facts) -> list[Member]:
     for number, settings in family.outlook:
         shape = facts.shape_of(family.kernels[number])
         models = [
-            ScaledModel([(shape, s.variances[0][1])], s.level, s.noise_variance)
+            ScaledModel([(shape, s.variances[0][1])], s.level, s.noise_variance, facts.counts)
             for _, s in settings
         ]
         floor = models[max(range(len(models)), key=lambda k: settings[k][0])]

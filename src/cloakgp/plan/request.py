@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.gp.places import Places
 from cloakgp.plan.equality import same_setting
 
 Array = NDArray[np.float64]
@@ -27,12 +28,24 @@ class Request:
     """The public facts that an estimator was given, and its settings."""
 
     maker: str  # the class of the estimator
-    X: Array  # (N, L)
+    X: Array  # (N, L): people, or the places where they are gathered
     names: tuple[str, ...] | None  # of the columns of X
     at: Array | None  # (P, L): the points that matter, if they were named
     groups: NDArray[np.int64] | None  # owners of the rows, as numbers
     exposure: Array | None  # (N,), for counts
     settings: Mapping[str, Any]  # copies: who changes a kernel later changes no request
+    places: Places | None = None
+
+    @property
+    def counts(self) -> Array | None:
+        """How many people are at each row of X; None if one is."""
+        return None if self.places is None else self.places.counts.astype(np.float64)
+
+    @property
+    def _people(self) -> tuple[Any, ...] | None:
+        """What tells the people at places from others."""
+        places = self.places
+        return None if places is None else (places.fingerprint, *places.counts.tolist())
 
     def check_same(self, now: Request) -> None:
         """Refuse what is asked for now if it is something else: the plan would not hold."""
@@ -42,6 +55,7 @@ class Request:
             )
         for name, ours, theirs in (
             ("inputs X", self.X, now.X),
+            ("people", self._people, now._people),
             ("column names of X", self.names, now.names),
             ("points at", self.at, now.at),
             ("groups", self.groups, now.groups),

@@ -16,15 +16,26 @@ from cloakgp.privacy.choice.utility import select, select_labels, utility_sensit
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, LedgerTampered
 from cloakgp.privacy.mechanism.budget import Budget
 from cloakgp.privacy.mechanism.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
+from cloakgp.privacy.mechanism.gathered import (
+    Batch,
+    Bounded,
+    Counted,
+    Labelled,
+    release_gathered,
+)
 from cloakgp.privacy.mechanism.noise import Noise
 from cloakgp.privacy.mechanism.sensitivity import Sketch, quantise, squared_sensitivity
 from cloakgp.privacy.mechanism.sketch import NoisySketch, release, release_counts, release_labels
 
 __all__ = [
+    "Batch",
+    "Bounded",
     "Budget",
     "BudgetExceeded",
     "Choice",
+    "Counted",
     "Fold",
+    "Labelled",
     "Ledger",
     "LedgerError",
     "LedgerTampered",
@@ -45,6 +56,7 @@ __all__ = [
     "recommend_split",
     "release",
     "release_counts",
+    "release_gathered",
     "release_labels",
     "select",
     "select_labels",

@@ -111,7 +111,7 @@ def _last_step(release: Published, column: int) -> Decoder:
     """Return the paper's: one step for each iteration, each from where the one before it ended."""
     newton, f = _newton(release, column), release.facts.prior_latents(column)
     for number, part in enumerate(release.parts):
-        last = replace(newton.decoder, T=part.sketch.rounded)
+        last = replace(newton.decoder, T=release.facts.heard(part.sketch.rounded))
         decoder = replace(newton, decoder=last).step(f)
         if number < len(release.later):
             f = decoder.mean(release.facts.X, _column(part.noisy.s, column, release.outputs))

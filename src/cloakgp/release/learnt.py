@@ -107,4 +107,5 @@ def _candidates(facts: Facts, mixture: Mixture) -> Candidates:
 
 def _with_default_family(facts: Facts) -> Facts:
     """Return the same facts with the default family of priors instead of a fixed one."""
-    return replace(facts, family=default_family(facts.X, facts.outcome.scales, facts.scale))
+    family = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts)
+    return replace(facts, family=family)

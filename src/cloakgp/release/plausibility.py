@@ -118,7 +118,7 @@ def _directions(release: Published) -> tuple[Array, Array]:
         T, s = sketch.rounded, noisy.s.reshape(len(sketch.matrix), release.outputs)
         for column in range(release.outputs):
             covariance = finite(facts.decoder(T, column).signal_covariance()) / noisy.noise_std**2
-            rest = (s[:, column] - T @ facts.expected(column)) / noisy.noise_std
+            rest = (s[:, column] - facts.heard(T) @ facts.expected(column)) / noisy.noise_std
             variance = np.diag(covariance)
             if len(rest) <= MOST_DIRECTIONS:
                 variance, directions = np.linalg.eigh(covariance)

@@ -128,16 +128,18 @@ def _outputs(release: Published) -> Outcome:
 
 def _grid(release: Published) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
-    checks = [_grid_of(part) for part in release.parts]
+    places = release.facts.places
+    counts = None if places is None else places.counts
+    checks = [_grid_of(part, counts) for part in release.parts]
     return next((check for check in checks if not check[0]), checks[0])
 
 
-def _grid_of(part: Part) -> Outcome:
+def _grid_of(part: Part, counts: Integers | None) -> Outcome:
     sketch, noisy = part
     scale = math.ldexp(noisy.noise_std, noisy.bits)
     detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"
     try:
-        expected = sketch.bits + value_bits_for(sketch, noisy.noise_std)
+        expected = sketch.bits + value_bits_for(sketch, noisy.noise_std, counts)
     except ValueError as error:
         return False, f"{detail}; {error}"
     if noisy.bits != expected:

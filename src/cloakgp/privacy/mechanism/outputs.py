@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 # Proof: quantisation.md
@@ -86,6 +87,32 @@ def checked_labels(
             "possible label in classes, or decide in public what to do with the others"
         )
     return codes, len(names)
+
+
+# Proof: labels.md
+def check_counts(values: Floats) -> None:
+    """Refuse what is not one column of whole numbers from 0."""
+    if values.shape[1] != 1:
+        raise ValueError(f"counts must be one column, got an array of shape {values.shape}")
+    if np.any(values < 0) or np.any(values != np.floor(values)):
+        raise ValueError("y holds negative or fractional counts; counts are whole numbers >= 0")
+
+
+# Proof: quantisation.md
+def as_steps(values: Floats, lo: Floats, hi: Floats, value_bits: int) -> Integers:
+    """Return u = (y − lo)/(hi − lo) in steps of 2^-k, for y (n, D) clipped into the bounds."""
+    steps = 1 << value_bits
+    clipped = np.clip(values, lo, hi)
+    fraction = (clipped - lo) / (hi - lo)
+    # Whatever floating point does above, u ends in 0..2^k: that is all the proof needs.
+    return np.clip(np.rint(fraction * steps).astype(np.int64), 0, steps)
+
+
+# Proof: labels.md
+def as_indicators(codes: NDArray[np.intp], count: int, value_bits: int) -> Integers:
+    """Return u, 0 or 2^k, of labels among ``count`` classes: of two, the second's alone."""
+    first = 1 if count == 2 else 0
+    return (codes[:, None] == np.arange(first, count)).astype(np.int64) << value_bits
 
 
 # Proof: labels.md

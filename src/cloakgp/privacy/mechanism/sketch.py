@@ -10,8 +10,9 @@ Nothing here logs, and no error names a row or a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,14 @@ from cloakgp.privacy.mechanism.noise import (
     grid_is_fine_enough,
 )
 from cloakgp.privacy.mechanism.numbers import as_number
-from cloakgp.privacy.mechanism.outputs import Floats, checked_labels, checked_outputs
+from cloakgp.privacy.mechanism.outputs import (
+    Floats,
+    as_indicators,
+    as_steps,
+    check_counts,
+    checked_labels,
+    checked_outputs,
+)
 from cloakgp.privacy.mechanism.sensitivity import (
     BLOCK,
     Integers,
@@ -86,17 +94,17 @@ def release(
     """
     sketch = own_copy(sketch)
     values, lo, hi, flat = checked_outputs(y, bounds, people=sketch.matrix.shape[1])
-    _check_sensitivity(squared_sensitivity(sketch, groups), sketch)
+    check_sensitivity(squared_sensitivity(sketch, groups), sketch)
     columns = values.shape[1]
-    query = _Query(
+    query = Query(
         sketch,
-        lambda value_bits: _blocks(sketch.matrix, values, lo, hi, value_bits),
+        lambda bits: _total(sketch, columns, _blocks(sketch.matrix, values, lo, hi, bits)),
         columns,
         # One person moves each of the D columns of T u by at most 1, so all of them by at most √D.
         sensitivity=math.sqrt(columns),
         flat=flat,
     )
-    return _publish(query, budget, noise)
+    return publish(query, budget, noise)
 
 
 # Proof: labels.md
@@ -117,15 +125,16 @@ def release_labels(
     sketch = own_copy(sketch)
     codes, count = checked_labels(labels, classes, people=sketch.matrix.shape[1])
     two = count == 2
-    _check_sensitivity(squared_sensitivity(sketch, groups, joint=not two), sketch)
-    query = _Query(
+    check_sensitivity(squared_sensitivity(sketch, groups, joint=not two), sketch)
+    columns = 1 if two else count
+    query = Query(
         sketch,
-        lambda value_bits: _label_blocks(sketch.matrix, codes, count, value_bits),
-        columns=1 if two else count,
+        lambda bits: _total(sketch, columns, _label_blocks(sketch.matrix, codes, count, bits)),
+        columns,
         sensitivity=1.0 if two else math.sqrt(2.0),
         flat=two,
     )
-    return _publish(query, budget, noise)
+    return publish(query, budget, noise)
 
 
 # Proof: labels.md
@@ -144,27 +153,26 @@ def release_counts(
     """
     sketch, bounds = own_copy(sketch), (0.0, as_number("cap", cap))
     values, *_ = checked_outputs(counts, bounds, people=sketch.matrix.shape[1])
-    if values.shape[1] != 1:
-        raise ValueError(f"counts must be one column, got an array of shape {values.shape}")
-    if np.any(values < 0) or np.any(values != np.floor(values)):
-        raise ValueError("y holds negative or fractional counts; counts are whole numbers >= 0")
+    check_counts(values)
     return release(sketch, values[:, 0], bounds, budget, groups=groups, noise=noise)
 
 
 # Proof: quantisation.md
 @dataclass(frozen=True)
-class _Query:
+class Query:
     """What is to be published, checked and copied: T u, and how far one person can move it."""
 
     sketch: Sketch
-    blocks: Callable[[int], Iterator[tuple[Integers, Integers]]]  # value bits -> (T, u) in blocks
+    total: Callable[[int], Integers]  # value bits -> T u (r, D), exactly
     columns: int
     sensitivity: float
     flat: bool  # one column, published as a vector
+    counts: Integers | None = None  # how many people each column of T is for, if not one
 
 
 # Proof: quantisation.md
-def _check_sensitivity(squared: int, sketch: Sketch) -> None:
+def check_sensitivity(squared: int, sketch: Sketch) -> None:
+    """Refuse a sketch that one person could move by more than 1."""
     if squared > 1 << (2 * sketch.bits):
         raise ValueError(
             "one person could move this sketch by more than 1: a column of T (or, with groups, a "
@@ -173,15 +181,15 @@ def _check_sensitivity(squared: int, sketch: Sketch) -> None:
 
 
 # Proof: quantisation.md
-def _publish(query: _Query, budget: Budget, noise: Noise) -> NoisySketch:
-    """Sum T u over the blocks, exactly, and add the noise."""
+def publish(query: Query, budget: Budget, noise: Noise) -> NoisySketch:
+    """Sum T u, exactly, record the spend, and add the noise."""
     # No subclass: what it calls σ could be anything.
     if type(budget) is not Budget:
         raise TypeError(f"budget must be a Budget(epsilon, delta), got {type(budget).__name__}")
     # Each is read once: whatever is decided from it is decided from one value.
     rehearsal, commit = noise.rehearsal, noise.commit
     sketch, std = query.sketch, budget.part_sigma * query.sensitivity
-    value_bits = value_bits_for(sketch, std)
+    value_bits = value_bits_for(sketch, std, query.counts)
     bits = sketch.bits + value_bits
     scale = math.ldexp(std, bits)
     count = sketch.matrix.shape[0] * query.columns
@@ -190,11 +198,9 @@ def _publish(query: _Query, budget: Budget, noise: Noise) -> NoisySketch:
             f"{count} values are too many for the noise grid at epsilon={budget.epsilon:g}; "
             "publish fewer (a smaller rank)"
         )
+    total = query.total(value_bits)  # |entries| stay below 2^62 by the choice of value_bits
     if commit is not None:
         commit()
-    total = np.zeros((sketch.matrix.shape[0], query.columns), dtype=np.int64)
-    for T_block, u_block in query.blocks(value_bits):
-        total += T_block @ u_block  # exact: |entries| stay below 2^62 by the choice of value_bits
     if rehearsal is not None:
         noisy = total + rehearsal(scale, count).reshape(total.shape)
     elif std > 0:
@@ -215,16 +221,23 @@ def _publish(query: _Query, budget: Budget, noise: Noise) -> NoisySketch:
 
 
 # Proof: quantisation.md
+def _total(
+    sketch: Sketch, columns: int, blocks: Iterable[tuple[Integers, Integers]]
+) -> Integers:
+    """Return T u (r, D), summed over blocks (T, u) of people."""
+    total = np.zeros((sketch.matrix.shape[0], columns), dtype=np.int64)
+    for T, u in blocks:
+        total += T @ u
+    return total
+
+
+# Proof: quantisation.md
 def _blocks(
     matrix: NDArray[np.int32], values: Floats, lo: Floats, hi: Floats, value_bits: int
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield (T, u) for consecutive people, both as int64."""
-    steps = 1 << value_bits
     for begin in range(0, values.shape[0], BLOCK):
-        clipped = np.clip(values[begin : begin + BLOCK], lo, hi)
-        fraction = (clipped - lo) / (hi - lo)
-        # Whatever floating point does above, u ends in 0..2^k: that is all the proof needs.
-        u = np.clip(np.rint(fraction * steps).astype(np.int64), 0, steps)
+        u = as_steps(values[begin : begin + BLOCK], lo, hi, value_bits)
         yield matrix[:, begin : begin + BLOCK].astype(np.int64), u
 
 
@@ -233,24 +246,22 @@ def _label_blocks(
     matrix: NDArray[np.int32], codes: NDArray[np.intp], count: int, value_bits: int
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield (T, u) for consecutive people, u being 0 or 2^k."""
-    first = 1 if count == 2 else 0
     for begin in range(0, len(codes), BLOCK):
-        block = codes[begin : begin + BLOCK]
-        u = (block[:, None] == np.arange(first, count)).astype(np.int64) << value_bits
+        u = as_indicators(codes[begin : begin + BLOCK], count, value_bits)
         yield matrix[:, begin : begin + BLOCK].astype(np.int64), u
 
 
 # Proof: quantisation.md
-def value_bits_for(sketch: Sketch, noise_std: float) -> int:
-    """Return the finest grid for u on which neither the sums nor the noise can leave int64."""
+def value_bits_for(sketch: Sketch, noise_std: float, counts: Integers | None = None) -> int:
+    """Return the finest grid for u on which neither the sums nor the noise can leave int64.
+
+    With ``counts``, so many people share each column of T.
+    """
     noise_std = as_number("noise_std", noise_std)
     if not 0 <= noise_std < math.inf:
         raise ValueError(f"noise_std must be a number >= 0, got {noise_std!r}")
-    row_sums = np.zeros(sketch.matrix.shape[0], dtype=np.int64)
-    for block in column_blocks(sketch.matrix):
-        row_sums += np.abs(block).sum(axis=1)
     noise = math.ceil(math.ldexp((TAIL + 4.0) * noise_std, sketch.bits))
-    reach = int(row_sums.max(initial=0)) + noise
+    reach = _largest_sum(sketch.matrix, counts) + noise
     bits = min(MOST_VALUE_BITS, 61 - (reach - 1).bit_length())  # reach · 2^bits ≤ 2^61
     if bits < FEWEST_VALUE_BITS:
         raise ValueError(
@@ -258,3 +269,17 @@ def value_bits_for(sketch: Sketch, noise_std: float) -> int:
             "use fewer people or a larger epsilon"
         )
     return bits
+
+
+# Proof: quantisation.md
+def _largest_sum(matrix: NDArray[np.int32], counts: Integers | None) -> int:
+    """Return how far a published value, or the sum at a place, can go if every u is 1."""
+    if counts is None:
+        row_sums = np.zeros(matrix.shape[0], dtype=np.int64)
+        for block in column_blocks(matrix):
+            row_sums += np.abs(block).sum(axis=1)
+        return int(row_sums.max(initial=0))
+    # In Python's integers, which do not end.
+    people = counts.tolist()
+    sums = (sum(map(mul, map(abs, row), people)) for row in matrix.tolist())
+    return max(max(sums, default=0), max(people, default=0))

@@ -15,19 +15,25 @@ from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.errors import ReleaseFileError
 from cloakgp.inputs.kinds import LARGEST, check_array, check_number, check_range
 from cloakgp.plan.outcomes import OUTCOMES, Outcome, Said
-from cloakgp.release.file.schema import MOST_ENTRIES, Guarantee, Manifest
+from cloakgp.release.file.schema import MOST_ENTRIES, Guarantee, Manifest, PlacesOf
 
 Arrays = Mapping[str, NDArray[Any]]
 
 OWN_ARRAYS = {"X", "points", "weights", "sketch", "noisy", "inducing", "groups"}
+#: Of people who are gathered at places.
+OF_PLACES = {"counts", "splits"}
+OWN_ARRAYS |= OF_PLACES
 OWN_ARRAYS |= {name for kind in OUTCOMES.values() for name in kind.array_names}
 LATER_PART = re.compile(r"(sketch|noisy)_[0-9]+")
 
+#: People at one place, at most.
+MOST_PEOPLE = 1 << 50
 #: The core multiplies and adds below this.
 LARGEST_VALUE = 1 << 62
 
@@ -44,6 +50,8 @@ def check_contents(manifest: Manifest, arrays: Arrays) -> None:
     _check_words(manifest)
     sizes = _Sizes.of(arrays, len(manifest.bounds.lo))
     _check_inputs(arrays, sizes)
+    if manifest.places is not None:
+        _check_places(manifest.places, arrays, sizes)
     OUTCOMES[manifest.task].check_arrays(arrays, sizes.people)
     _check_parts(manifest, arrays, sizes)
     _check_names(manifest, OUTCOMES[manifest.task].read(said_of(manifest), arrays), sizes)
@@ -86,6 +94,10 @@ def _check_names_of_arrays(manifest: Manifest, arrays: Arrays) -> None:
     if manifest.prior.approximation != "exact":
         wanted.add("inducing")
     wanted |= set(OUTCOMES[manifest.task].array_names)
+    if manifest.places is not None:
+        wanted |= OF_PLACES
+        if "groups" in arrays:
+            raise ReleaseFileError("owners of several rows cannot be gathered at places")
     if missing := sorted(wanted - set(arrays)):
         raise ReleaseFileError(f"the release file lacks something: the array {missing[0]!r}")
     family = manifest.prior.family
@@ -199,6 +211,31 @@ def _check_inputs(arrays: Arrays, sizes: _Sizes) -> None:
             raise ReleaseFileError("there are no inducing inputs")
     if "groups" in arrays:
         check_array("groups", arrays["groups"], "int64", (N,), "an owner for each row")
+
+
+def _check_places(places: PlacesOf, arrays: Arrays, sizes: _Sizes) -> None:
+    """Check the tree that sends people to places, and how many are at each."""
+    K, L = sizes.people, sizes.columns
+    if len(places.distances) != L:
+        raise ReleaseFileError(f"distances are {len(places.distances)} numbers for {L} columns")
+    check_array("counts", arrays["counts"], "int64", (K,), "one for each place")
+    check_range("counts", arrays["counts"], 1, MOST_PEOPLE)
+    splits = arrays["splits"]
+    check_array("splits", splits, "float64", (2 * K - 1, 3), "nodes of a tree")
+    which, _, left = splits.T
+    inner = left >= 0
+    whole = np.all(np.isfinite(splits)) and np.array_equal(splits[:, ::2], np.floor(splits[:, ::2]))
+    nodes = np.arange(len(splits))
+    # Children come in pairs after their parents, each node but the first once: so it is a tree.
+    pairs = np.sort(left[inner])
+    if not (
+        whole
+        and np.all((which >= 0) & (which < L))
+        and np.all(left[inner] > nodes[inner])
+        and np.all(left[~inner] == -1)
+        and np.array_equal(pairs, np.arange(1, len(splits), 2))
+    ):
+        raise ReleaseFileError("splits is not a tree of places")
 
 
 def _check_parts(manifest: Manifest, arrays: Arrays, sizes: _Sizes) -> None:

@@ -21,9 +21,11 @@ from cloakgp.gp.kernels.from_json import kernel_from_json
 from cloakgp.gp.kernels.to_json import kernel_to_json
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.matrices import evaluate
+from cloakgp.gp.places import Places
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.gp.surrogate import Surrogate
+from cloakgp.gp.tree import Tree
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import OUTCOMES
 from cloakgp.plan.parts import Chosen, Part
@@ -43,6 +45,7 @@ from cloakgp.release.file.schema import (
     Grid,
     Guarantee,
     Manifest,
+    PlacesOf,
     Prior,
     Selection,
     SettingOf,
@@ -132,7 +135,12 @@ def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest
         selection=None if chosen is None else Selection(**asdict(chosen)),
         feature_names=list(facts.feature_names) if facts.feature_names else None,
         target_names=list(release.target_names) if release.target_names else None,
+        places=None if facts.places is None else _places_of(facts.places),
     )
+
+
+def _places_of(places: Places) -> PlacesOf:
+    return PlacesOf(fingerprint=places.fingerprint, distances=places.distances.tolist())
 
 
 def _family_of(family: Family, kernels: list[Any]) -> FamilyOf:
@@ -164,6 +172,8 @@ def _arrays(release: Published) -> Arrays:
         arrays["inducing"] = facts.inducing
     if facts.groups is not None:
         arrays["groups"] = facts.groups
+    if facts.places is not None:
+        arrays |= {"counts": facts.places.counts, "splits": facts.places.tree.to_array()}
     return arrays
 
 
@@ -185,8 +195,10 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     guarantee, prior, design = manifest.guarantee, manifest.prior, manifest.design
     epsilon = float(guarantee.epsilon)
     outcome = OUTCOMES[manifest.task].read(said_of(manifest), arrays)
+    places = None if manifest.places is None else _places(manifest.places, arrays)
     facts = Facts(
-        model=_model(prior, arrays, noisy=not math.isinf(epsilon)),
+        model=_model(prior, arrays, places, noisy=not math.isinf(epsilon)),
+        places=places,
         family=None if prior.family is None else _family(prior.family, arrays),
         points=check_rows(arrays["points"], "points"),
         weights=arrays["weights"],
@@ -251,17 +263,29 @@ def _family(section: FamilyOf, arrays: Arrays) -> Family:
     return Family(tuple(kernels), tuple(settings))
 
 
-def _model(prior: Prior, arrays: Arrays, noisy: bool) -> LinearModel:
+def _places(section: PlacesOf, arrays: Arrays) -> Places:
+    return Places(
+        tree=Tree.from_array(arrays["splits"]),
+        centres=check_rows(arrays["X"]),
+        counts=arrays["counts"],
+        distances=np.array(section.distances),
+        fingerprint=section.fingerprint,
+        exposure=arrays.get("exposure"),
+    )
+
+
+def _model(prior: Prior, arrays: Arrays, places: Places | None, noisy: bool) -> LinearModel:
     X = check_rows(arrays["X"])
+    counts = None if places is None else places.counts.astype(np.float64)
     # With a likelihood the noise follows from it.
     noise_variance = 1.0 if prior.noise_variance is None else prior.noise_variance
     kernel = kernel_from_json(prior.kernel, kernel_arrays(arrays))
     if prior.approximation == "exact":
         if prior.family is not None and noisy:
-            return Surrogate(kernel, X, noise_variance)
-        return ExactModel(kernel, X, noise_variance)
+            return Surrogate(kernel, X, noise_variance, counts)
+        return ExactModel(kernel, X, noise_variance, counts)
     inducing = check_rows(arrays["inducing"], "inducing")
-    return SparseModel(kernel, X, noise_variance, inducing, prior.approximation)
+    return SparseModel(kernel, X, noise_variance, inducing, prior.approximation, counts)
 
 
 def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:

@@ -122,7 +122,14 @@ class Selection(Section, frozen=True):
     total_epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST)]
 
 
-class Manifest(Section, frozen=True):
+class PlacesOf(Section, frozen=True):
+    """Where people are gathered: what tells their inputs, and how far they are from there."""
+
+    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    distances: Annotated[list[Annotated[float, Meta(ge=0.0, le=LARGEST)]], Meta(min_length=1)]
+
+
+class Manifest(Section, frozen=True, omit_defaults=True):
     """Everything that a release says in words and single numbers."""
 
     task: Task
@@ -138,6 +145,7 @@ class Manifest(Section, frozen=True):
     selection: Selection | None
     feature_names: Names | None
     target_names: Names | None
+    places: PlacesOf | None = None  # releases of few people do not speak of it
 
 
 def read_manifest(fields: dict[str, Any]) -> Manifest:

@@ -1,0 +1,191 @@
+"""The public side of a fit: everybody's inputs, as they are or gathered at places.
+
+Few people are a model's rows themselves.  Many, and people who come in blocks, are gathered at
+places first, and their outputs are then summed there by the trusted core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakgp.gp.defaults import default_lengths
+from cloakgp.gp.places import Places, gather
+from cloakgp.inputs.blocks import (
+    BlockTable,
+    InputPart,
+    OutputPart,
+    blocks_of,
+    check_aligned,
+    cut_array,
+    output_blocks_of,
+)
+from cloakgp.inputs.frames import column_names
+from cloakgp.privacy.mechanism.gathered import Batch
+
+Array = NDArray[np.float64]
+
+#: With more people than this a plan of the exact model takes more than a minute on two cores
+#: (benchmarks/exact_limit.py).  Its memory would allow for more: such releases can still be read.
+MOST_EXACT = 4000
+#: With more people than this also those of sparse models are gathered at places.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Everybody's public inputs."""
+
+    rows: Array | None  # (N, L), if they are in memory
+    table: BlockTable | None  # if they come in blocks
+    names: tuple[str, ...] | None
+    places: Places | None  # where they are gathered, if they are
+
+    @property
+    def X(self) -> Array:
+        """The rows of a model: people, or places."""
+        if self.places is not None:
+            return self.places.centres
+        assert self.rows is not None
+        return self.rows
+
+    @property
+    def count(self) -> int:
+        """How many rows of inputs there are."""
+        return len(self.X) if self.places is None else self.places.people
+
+    @property
+    def identity(self) -> Array:
+        """A table by which the same people are known again: their rows, or a fingerprint."""
+        if self.rows is not None:
+            return self.rows
+        assert self.places is not None
+        words = np.frombuffer(bytes.fromhex(self.places.fingerprint), dtype=">u4")
+        return words.astype(np.float64)[None]
+
+    def batches(self, y: Any) -> list[Batch]:
+        """Return everybody's places and outputs in blocks, for the core; no output is read here."""
+        assert self.places is not None
+        if self.table is None:
+            assert self.rows is not None
+            return [Held(self.places.of(self.rows), y)]
+        column = output_blocks_of(y)
+        if column is None:
+            raise ValueError(
+                "X comes in blocks and y does not; take both from one source, for instance "
+                "X, y = cloakgp.scan(path, inputs=[...], output=...)"
+            )
+        check_aligned(self.table, column)
+        pairs = zip(self.table.parts, column.parts, strict=True)
+        return [Read(inputs, outputs, self.places) for inputs, outputs in pairs]
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Batch):
+    """People in memory."""
+
+    numbers: NDArray[np.intp]
+    private: Any
+
+    def places(self) -> NDArray[np.intp]:
+        return self.numbers
+
+    def outputs(self) -> Any:
+        return self.private
+
+
+@dataclass(frozen=True, eq=False)
+class Read(Batch):
+    """A block of people, read where it is summed."""
+
+    public: InputPart
+    private: OutputPart
+    gathered: Places
+
+    def places(self) -> NDArray[np.intp]:
+        return self.gathered.of(self.public.read())
+
+    def outputs(self) -> Any:
+        return self.private.read()
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A block of exposures, which must be more than nothing."""
+
+    part: InputPart
+
+    @property
+    def rows(self) -> int:
+        return self.part.rows
+
+    def read(self) -> Array:
+        exposure = self.part.read()
+        if exposure.shape[1] != 1 or not np.all(exposure > 0.0):
+            raise ValueError("exposure must be one column of numbers > 0")
+        return exposure
+
+
+@dataclass(frozen=True)
+class Same:
+    """A block of equal exposures."""
+
+    rows: int
+    exposure: float
+
+    def read(self) -> Array:
+        return np.full((self.rows, 1), self.exposure)
+
+
+def constant_exposure(table: BlockTable, exposure: float) -> BlockTable:
+    """Return the same exposure for everybody, in the blocks of a table."""
+    return BlockTable(None, 1, tuple(Same(part.rows, exposure) for part in table.parts))
+
+
+def as_blocks(y: Any) -> Any:
+    """Return outputs that come in blocks as such, and others as they are."""
+    blocks = output_blocks_of(y)
+    return y if blocks is None else blocks
+
+
+def people_in_memory(
+    rows: Array, X: Any, inducing: Any, groups: Any, exposure: Array | None = None
+) -> People:
+    """Return people whose inputs are in memory, gathered at places if they are many.
+
+    ``X`` are the inputs as they were given, with names if they have any.
+    """
+    names = column_names(X)
+    if not _are_many(len(rows), inducing, groups):
+        return People(rows, None, names, None)
+    watched = None if exposure is None else cut_array(exposure[:, None]).parts
+    return People(rows, None, names, gather(cut_array(rows).parts, default_lengths, watched))
+
+
+def people_in_blocks(table: BlockTable, groups: Any, exposure: Any = None) -> People:
+    """Return people who come in blocks, gathered at places."""
+    if groups is not None:
+        raise ValueError(
+            "groups cannot be combined with inputs that come in blocks: the rows of one owner may "
+            "be in several blocks. Read the data into memory, or keep one row for each person"
+        )
+    if table.rows == 0:
+        raise ValueError("X has no rows")
+    watched: Sequence[Watched] | None = None
+    if exposure is not None:
+        given = blocks_of(exposure)
+        if given is None or [p.rows for p in given.parts] != [p.rows for p in table.parts]:
+            raise ValueError("exposure must come in the same blocks as X, as a table of one column")
+        watched = [Watched(part) for part in given.parts]
+    return People(None, table, table.names, gather(table.parts, default_lengths, watched))
+
+
+def _are_many(people: int, inducing: Any, groups: Any) -> bool:
+    """Tell whether people are gathered at places; owners of several rows are not."""
+    if groups is not None or inducing is None:
+        return False
+    return people > (MOST_EXACT if isinstance(inducing, str) else MOST_ROWS)

@@ -1,0 +1,94 @@
+"""A tree of splits: people who are alike end at the same leaf.  Comparisons alone, so that the
+same numbers take the same way on every machine."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Node i sends people whose feature ``which[i]`` is above ``at[i]`` to the right."""
+
+    which: NDArray[np.intp]
+    at: Array
+    children: NDArray[np.intp]  # (nodes, 2); −1 at a leaf
+
+    def to_array(self) -> Array:
+        """Return the tree as numbers (nodes, 3): feature, threshold and left child, or −1."""
+        at = np.where(self.children[:, 0] < 0, 0.0, self.at)
+        return np.column_stack([self.which, at, self.children[:, 0]])
+
+    @classmethod
+    def from_array(cls, splits: Array) -> Tree:
+        """Return the tree of such numbers; a right child comes right after the left one."""
+        left = splits[:, 2].astype(np.intp)
+        children = np.column_stack([left, np.where(left < 0, -1, left + 1)])
+        at = np.where(left < 0, np.inf, splits[:, 1])
+        return cls(splits[:, 0].astype(np.intp), at, children)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.intp]:
+        """The number of each leaf, from 0; −1 for nodes that are none."""
+        leaf = self.children[:, 0] < 0
+        return np.where(leaf, np.cumsum(leaf) - 1, -1)
+
+    def leaves(self, features: Array) -> NDArray[np.intp]:
+        """Return the leaf of each column of ``features``."""
+        node = np.zeros(features.shape[1], dtype=np.intp)
+        walking = np.arange(features.shape[1])
+        while True:
+            walking = walking[self.children[node[walking], 0] >= 0]
+            if len(walking) == 0:
+                return node
+            here = node[walking]
+            right = features[self.which[here], walking] > self.at[here]
+            node[walking] = self.children[here, right.astype(np.intp)]
+
+
+def grow(
+    features: Array, leaves: int, weights: Array | None = None, enough: float = 0.0
+) -> Tree:
+    """Split the cell that varies most, at the mean of its widest feature, again and again.
+
+    ``features`` is (d, n); ``weights`` (d,) says how much a squared unit of each counts.  It ends
+    with so many leaves, or when squared distances from their means are ``enough`` on average.
+    """
+    which, at, children = [0], [np.inf], [(-1, -1)]
+    queue: list[tuple[float, int, NDArray[np.intp], int, float]] = []
+    units = np.ones(len(features)) if weights is None else weights
+
+    def consider(node: int, cell: NDArray[np.intp]) -> float:
+        inside = features[:, cell]
+        mean = inside.mean(axis=1)
+        off = inside - mean[:, None]
+        spread = units * np.einsum("di,di->d", off, off)
+        widest = int(np.argmax(spread))
+        variation = float(spread.sum())
+        heapq.heappush(queue, (-variation, node, cell, widest, float(mean[widest])))
+        return variation
+
+    count, left = 1, consider(0, np.arange(features.shape[1]))
+    while queue and count < leaves and left > enough * features.shape[1]:
+        variation, node, cell, widest, mean = heapq.heappop(queue)
+        left += variation
+        right = features[widest, cell] > mean
+        if variation >= 0.0 or right.all() or not right.any():
+            continue
+        which[node], at[node] = widest, mean
+        children[node] = (len(which), len(which) + 1)
+        for part in (cell[~right], cell[right]):
+            which.append(0)
+            at.append(np.inf)
+            children.append((-1, -1))
+            if len(part) > 1:
+                left += consider(len(which) - 1, part)
+        count += 1
+    return Tree(np.array(which), np.array(at), np.array(children))

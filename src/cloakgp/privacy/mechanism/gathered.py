@@ -1,0 +1,258 @@
+"""The release of many people, who come in blocks and are gathered at few places.
+
+    s = Σ_i t(i) u_i + σ z = Σ_c t_c U_c + σ z,    U_c = Σ u_i over the people i at place c
+
+Everybody at a place has the same column t_c of T, so all that is needed of them is the exact sum
+U_c, which blocks add up in any order, on any number of workers.  Which place a person is at is
+public.  Nothing here logs, and no error names a row, a value or a file.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+
+from cloakgp.privacy.mechanism.budget import Budget
+from cloakgp.privacy.mechanism.noise import PRIVATE, Noise
+from cloakgp.privacy.mechanism.numbers import as_number
+from cloakgp.privacy.mechanism.outputs import (
+    Floats,
+    as_indicators,
+    as_steps,
+    check_counts,
+    checked_labels,
+    checked_outputs,
+)
+from cloakgp.privacy.mechanism.sensitivity import (
+    Integers,
+    Sketch,
+    frozen,
+    own_copy,
+    squared_sensitivity,
+)
+from cloakgp.privacy.mechanism.sketch import NoisySketch, Query, check_sensitivity, publish
+
+#: Blocks that are handed to the workers at a time: in between, it is told how far it has come.
+AT_A_TIME = 64
+
+
+# Proof: gathered.md
+class Batch(ABC):
+    """Some people, read where they are summed: small enough to be sent to a worker."""
+
+    @abstractmethod
+    def places(self) -> NDArray[np.integer[Any]]:
+        """Return the place of each person, (n,): a public number."""
+
+    @abstractmethod
+    def outputs(self) -> Any:
+        """Return their private outputs, in the same order."""
+
+
+# Proof: gathered.md
+class Kind(ABC):
+    """What outputs are, and how they become whole numbers in 0..2^k."""
+
+    columns: int
+    sensitivity: float  # how far one person's outputs can move, in units of 2^k
+    flat: bool = True  # one column, published as a vector
+
+    @abstractmethod
+    def steps(self, outputs: Any, people: int, value_bits: int) -> Integers:
+        """Return u (n, D) of some people, or refuse their outputs."""
+
+
+# Proof: gathered.md
+@dataclass(frozen=True)
+class Bounded(Kind):
+    """Numbers within public bounds, one pair for each column."""
+
+    lo: Floats
+    hi: Floats
+    flat: bool = True
+
+    @property
+    def columns(self) -> int:  # type: ignore[override]
+        """The number of columns."""
+        return len(self.lo)
+
+    @property
+    def sensitivity(self) -> float:  # type: ignore[override]
+        """Each of D columns moves by at most 1, so all of them by at most √D."""
+        return math.sqrt(self.columns)
+
+    def steps(self, outputs: Any, people: int, value_bits: int) -> Integers:
+        values, lo, hi, _ = checked_outputs(outputs, (self.lo, self.hi), people)
+        if values.shape[1] != self.columns:
+            raise ValueError(f"y must have {self.columns} column(s) in every block")
+        return as_steps(values, lo, hi, value_bits)
+
+
+# Proof: gathered.md
+@dataclass(frozen=True)
+class Labelled(Kind):
+    """Labels among public classes."""
+
+    classes: tuple[Any, ...]
+
+    @property
+    def columns(self) -> int:  # type: ignore[override]
+        """Two classes need one column."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    @property
+    def sensitivity(self) -> float:  # type: ignore[override]
+        """Replacing a label moves one column of two classes, two columns of more."""
+        return 1.0 if self.columns == 1 else math.sqrt(2.0)
+
+    @property
+    def flat(self) -> bool:  # type: ignore[override]
+        """One column is published as a vector."""
+        return self.columns == 1
+
+    def steps(self, outputs: Any, people: int, value_bits: int) -> Integers:
+        codes, count = checked_labels(outputs, self.classes, people)
+        return as_indicators(codes, count, value_bits)
+
+
+# Proof: gathered.md
+@dataclass(frozen=True)
+class Counted(Kind):
+    """Counts up to a public cap."""
+
+    cap: float
+    columns = 1
+    sensitivity = 1.0
+
+    def steps(self, outputs: Any, people: int, value_bits: int) -> Integers:
+        values, lo, hi, _ = checked_outputs(outputs, (0.0, as_number("cap", self.cap)), people)
+        check_counts(values)
+        return as_steps(values, lo, hi, value_bits)
+
+
+# Proof: gathered.md
+def release_gathered(
+    sketch: Sketch,
+    counts: ArrayLike,
+    batches: Sequence[Batch],
+    kind: Kind,
+    budget: Budget,
+    *,
+    noise: Noise = PRIVATE,
+    done: Callable[[int], object] | None = None,
+) -> NoisySketch:
+    """Publish Σ t_c U_c plus noise: (ε, δ)-private under replacing one person's outputs.
+
+    Column c of the sketch is that of everybody at place c, where ``counts`` says how many there
+    are.  Blocks are read by joblib's workers, whichever its ``parallel_config`` names; ``done`` is
+    told how many people have been read.  Nobody may own more than one row.
+    """
+    sketch = own_copy(sketch)
+    if type(kind) not in (Bounded, Labelled, Counted):
+        raise TypeError(f"kind must be Bounded, Labelled or Counted, got {type(kind).__name__}")
+    people = _checked_counts(counts, sketch.matrix.shape[1])
+    check_sensitivity(squared_sensitivity(sketch), sketch)
+    query = Query(
+        sketch,
+        lambda bits: sketch.matrix.astype(np.int64) @ _sums(batches, kind, people, bits, done),
+        kind.columns,
+        kind.sensitivity,
+        kind.flat,
+        people,
+    )
+    return publish(query, budget, noise)
+
+
+# Proof: gathered.md
+def _checked_counts(counts: ArrayLike, places: int) -> Integers:
+    """Return how many people are at each place, as whole numbers of our own."""
+    given = np.asarray(counts)
+    if given.dtype.kind not in "iu" or given.shape != (places,) or bool(np.any(given < 0)):
+        raise ValueError(f"counts must be a whole number >= 0 for each of the {places} places")
+    people: Integers = frozen(given.astype(np.int64))
+    return people
+
+
+class _Block(NamedTuple):
+    """What a worker returns: the sums of a block, or why there are none."""
+
+    sums: Integers  # (K, D)
+    counts: Integers  # (K,)
+    refusal: str | None = None
+
+
+# Proof: gathered.md
+def _sums(
+    batches: Iterable[Batch],
+    kind: Kind,
+    people: Integers,
+    value_bits: int,
+    done: Callable[[int], object] | None,
+) -> Integers:
+    """Return U (K, D): everybody's u, summed at their places."""
+    U = np.zeros((len(people), kind.columns), dtype=np.int64)
+    found = np.zeros(len(people), dtype=np.int64)
+    read = partial(_sum_block, kind=kind, places=len(people), value_bits=value_bits)
+    for some in _groups(batches):
+        # max_nbytes=None: private values in memory must not be written to a temporary file.
+        for block in Parallel(max_nbytes=None)(delayed(read)(batch) for batch in some):
+            if block.refusal is not None:
+                raise ValueError(block.refusal)
+            found += block.counts
+            # Never more people than were planned for: their sums would not fit.
+            if np.any(found > people):
+                raise ValueError(CHANGED)
+            U += block.sums
+        if done is not None:
+            done(int(found.sum()))
+    if not np.array_equal(found, people):
+        raise ValueError(CHANGED)
+    return U
+
+
+CHANGED = (
+    "the people are not those that the release was planned for: at some place there are more or "
+    "fewer of them. Nothing was published and nothing was spent; plan again with the data as they "
+    "are now"
+)
+UNREADABLE = (
+    "a block of the data could not be read. Nothing was published and nothing was spent; check the "
+    "files and the types of their columns"
+)
+
+
+# Proof: gathered.md
+def _sum_block(batch: Batch, *, kind: Kind, places: int, value_bits: int) -> _Block:
+    """Read one block and return its sums, or say why not: an error could carry private values."""
+    U = np.zeros((places, kind.columns), dtype=np.int64)
+    try:
+        at = np.asarray(batch.places())
+        private = batch.outputs()
+    except Exception:
+        return _Block(U, U[:, 0], UNREADABLE)
+    if at.ndim != 1 or at.dtype.kind not in "iu" or bool(np.any((at < 0) | (at >= places))):
+        return _Block(U, U[:, 0], "places must be whole numbers, one for each person")
+    try:
+        u = kind.steps(private, len(at), value_bits)
+    except ValueError as error:  # of ours, which quotes nothing
+        return _Block(U, U[:, 0], str(error))
+    for total, column in zip(U.T, u.T, strict=True):
+        np.add.at(total, at, column)
+    return _Block(U, np.bincount(at, minlength=places).astype(np.int64))
+
+
+# Proof: gathered.md
+def _groups(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
+    """Yield some blocks at a time."""
+    rest = iter(batches)
+    while some := list(islice(rest, AT_A_TIME)):
+        yield some
