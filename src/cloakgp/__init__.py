@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cloakgp.estimators.counts import PrivateGPCountRegressor
     from cloakgp.estimators.regression import PrivateGPRegressor
     from cloakgp.estimators.search.search import PrivateGridSearch
+    from cloakgp.inputs.blocks import scan
     from cloakgp.plan.plan import Plan
     from cloakgp.privacy import Ledger
     from cloakgp.release import Release, VerificationReport
@@ -44,6 +45,7 @@ __all__ = [
     "design",
     "kernels",
     "privacy",
+    "scan",
 ]
 
 #: Where the public names live.  They are imported when they are first used, so that the command
@@ -60,6 +62,7 @@ _HOMES = {
     "Release": "release",
     "RepeatedSpendWarning": "errors",
     "VerificationReport": "release",
+    "scan": "inputs.blocks",
 }
 _MODULES = ("datasets", "design", "gp", "kernels", "plan", "privacy", "release")
 

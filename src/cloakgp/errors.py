@@ -35,6 +35,10 @@ class CommandError(ValueError):
     """An error that the user can fix, said in one paragraph without any private value."""
 
 
+class TableError(CommandError):
+    """A table on disk or in blocks that cannot be used as it is; private values are not told."""
+
+
 def printable(text: object) -> str:
     """Return a string that cannot control a terminal: what is not printable is spelled out."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))

@@ -20,7 +20,8 @@ from cloakgp.cli.tables.csv_table import CsvTable
 from cloakgp.cli.tables.numerals import MISSING
 from cloakgp.cli.tables.owners import owner_key
 from cloakgp.cli.tables.parquet_table import ParquetTable
-from cloakgp.errors import CommandError, listed, printable
+from cloakgp.errors import CommandError, printable
+from cloakgp.inputs.tables import DATES, check_columns, input_column, missing_inputs, no_numbers
 
 Array = NDArray[np.float64]
 Table = CsvTable | ParquetTable
@@ -87,7 +88,8 @@ def read_columns(
     if both := [name for name in outputs if name in public]:
         raise CommandError(f"column {both[0]!r} is named as private and as public")
     table = _open(path, decimal)
-    _check_names(path, table, [*public, *outputs, *present], mentioned)
+    wanted = [*public, *outputs, *present]
+    check_columns(path, table.names, wanted, table.hint([*wanted, *mentioned]))
     table.load([*public, *outputs])
     reader = _PublicColumns(path, table, decimal)
     frame = pd.DataFrame({name: reader.numbers(name) for name in inputs})
@@ -129,21 +131,6 @@ def _regular(path: Path) -> Path:
     return path
 
 
-def _check_names(path: Path, table: Table, wanted: Sequence[str], mentioned: Sequence[str]) -> None:
-    absent = [name for name in dict.fromkeys(wanted) if name not in table.names]
-    if absent:
-        raise CommandError(
-            f"{printable(path)} has no column {' or '.join(repr(printable(n)) for n in absent)}"
-            f"{table.hint([*wanted, *mentioned])}"
-        )
-    twice = [name for name in dict.fromkeys(wanted) if table.names.count(name) > 1]
-    if twice:
-        raise CommandError(
-            f"{printable(path)} has more than one column named {listed(twice)}, so it is not clear "
-            "which is meant; rename them"
-        )
-
-
 @dataclass(frozen=True)
 class _PublicColumns:
     """Reads columns whose values may be shown."""
@@ -153,21 +140,14 @@ class _PublicColumns:
     decimal: str
 
     def numbers(self, name: str) -> Array:
-        column, where = self.table.numbers(name), f"{printable(self.path)}: input column "
-        where += repr(printable(name))
+        column, where = self.table.numbers(name), input_column(self.path, name)
         rows = len(column.values)
         if column.missing:
-            raise CommandError(
-                f"{where} is missing in {column.missing} of {rows} rows; inputs are public, so "
-                "fill them in or drop those rows first"
-            )
+            raise CommandError(f"{where} {missing_inputs(column.missing, rows)}")
         if problem := _format_problem(column, self.decimal, self.table.example(name)):
             raise CommandError(f"{where} {problem}")
         if column.wrong:
-            raise CommandError(
-                f"{where} is not a finite number in {column.wrong} of {rows} rows; encode text "
-                "and categories as numbers first"
-            )
+            raise CommandError(f"{where} {no_numbers(column.wrong, rows)}")
         return column.values
 
     def owners(self, name: str) -> NDArray[Any]:
@@ -200,10 +180,7 @@ class _PublicColumns:
 def _format_problem(column: NumberColumn, decimal: str, example: str = "") -> str:
     """Say in which way a column is written that is not read, if that is what is wrong with it."""
     if column.format == "dates":
-        return (
-            "holds dates, which are not numbers; give days since a public date, such as the first "
-            "day of the study"
-        )
+        return DATES
     formats = _FORMATS if decimal == "." else _FORMATS_WITH_COMMAS
     if column.format not in formats:
         return ""

@@ -1,0 +1,145 @@
+"""Finds the Parquet files of a table and cuts them into parts; of each only the footer is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cloakgp.errors import TableError, listed, printable
+from cloakgp.inputs.arrow import check_dots, decoded, kind_of, open_parquet
+from cloakgp.inputs.blocks.parquet import ParquetInputs, ParquetOutputs
+from cloakgp.inputs.blocks.row_groups import RowRange, ScannedFile, look, ranges_of
+from cloakgp.inputs.blocks.table import BlockColumn, BlockTable
+from cloakgp.inputs.tables import DATES, check_columns, input_column
+
+#: Rows of a part, at most.
+MOST_ROWS = 1 << 20
+#: Numbers of a part, at most: 32 MB.
+MOST_CELLS = 1 << 22
+
+
+def scan(
+    path: str | os.PathLike[str],
+    *,
+    inputs: Sequence[str],
+    output: str | Sequence[str] | None = None,
+) -> tuple[BlockTable, BlockColumn | None]:
+    """Return columns of a Parquet file, or of a folder of them, as blocks for ``plan`` and ``fit``.
+
+    Parameters
+    ----------
+    path
+        A file, or a folder: all files in it and below are read as one table, in the order of their
+        names.  Names that start with a dot or an underscore are left out; all others must be
+        Parquet.
+    inputs
+        Names of the public columns, in the order that the model shall have them.
+    output
+        Name of the private column, or a list of names for several outputs.  Only ``fit`` opens it.
+
+    Returns
+    -------
+    X, y
+        Public inputs, and the private column beside them; None without ``output``.
+
+    Examples
+    --------
+    >>> X, y = cloakgp.scan("people/", inputs=["age"], output="income")    # doctest: +SKIP
+    >>> PrivateGPRegressor(bounds=(0, 90_000)).fit(X, y)                   # doctest: +SKIP
+    """
+    public, private = _names(inputs, output)
+    wide = max(len(public), len(private))
+    ranges: list[RowRange] = []
+    kinds: dict[str, tuple[str, Path]] = {}
+    for place in _files(Path(path).absolute()):
+        # Before it is opened: a file that is replaced in between has changed.
+        seen = look(place)
+        file = open_parquet(place, "only Parquet is scanned; convert it, or keep it elsewhere")
+        _check_schema(place, file, public, private, kinds)
+        scanned = ScannedFile(str(place), seen, file.metadata.num_rows)
+        groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        ranges += ranges_of(scanned, groups, min(MOST_ROWS, max(MOST_CELLS // wide, 1)))
+    if not ranges:
+        raise TableError(f"{printable(path)} has columns but no rows")
+    X = BlockTable(public, len(public), tuple(ParquetInputs(rows, public) for rows in ranges))
+    if output is None:
+        return X, None
+    flat = isinstance(output, str)
+    parts = tuple(ParquetOutputs(rows, private, flat) for rows in ranges)
+    return X, BlockColumn(private, len(private), flat, parts)
+
+
+def _names(
+    inputs: Sequence[str], output: str | Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    public = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+    private = (output,) if isinstance(output, str) else tuple(output or ())
+    if not public or (output is not None and not private):
+        what = "output" if public else "inputs"
+        raise TableError(f"{what} must name at least one column")
+    if not all(isinstance(name, str) for name in (*public, *private)):
+        raise TableError("inputs and output must be names of columns, which are strings")
+    if both := [name for name in private if name in public]:
+        raise TableError(f"column {printable(both[0])!r} is named as private and as public")
+    for names in (public, private):
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise TableError(f"column {printable(twice[0])!r} is named twice")
+    return public, private
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file, or what lies in a folder and below, in the order of names."""
+    if not path.is_dir():
+        if not path.exists():
+            raise TableError(f"there is no file or folder {printable(path)}")
+        if not path.is_file():
+            raise TableError(f"{printable(path)} is neither a regular file nor a folder")
+        return [path]
+    below = ((place, place.relative_to(path).parts) for place in path.rglob("*"))
+    shown = [
+        (parts, place)
+        for place, parts in below
+        if not any(part.startswith((".", "_")) for part in parts) and not place.is_dir()
+    ]
+    if not shown:
+        raise TableError(f"the folder {printable(path)} holds no files")
+    return [place for _, place in sorted(shown)]
+
+
+def _check_schema(
+    path: Path,
+    file: Any,
+    public: tuple[str, ...],
+    private: tuple[str, ...],
+    kinds: dict[str, tuple[str, Path]],
+) -> None:
+    """Refuse columns that are absent, no numbers, or of another kind than in earlier files."""
+    schema = file.schema_arrow
+    names, wanted = list(schema.names), [*public, *private]
+    folders = [name for name in wanted if any(part.startswith(f"{name}=") for part in path.parts)]
+    hint = f"; it has: {listed(names)}"
+    if folders:
+        hint += f"; a folder called {printable(folders[0])}=… does not make a column"
+    check_columns(path, names, wanted, hint)
+    check_dots(path, names, wanted)
+    for name in wanted:
+        type = schema.field(name).type
+        kind = kind_of(decoded(type) if name in private else type)
+        earlier, there = kinds.setdefault(name, (kind, path))
+        if kind != earlier:
+            raise TableError(
+                f"column {printable(name)!r} holds {kind} in {printable(path)} and {earlier} in "
+                f"{printable(there)}; write all files with the same types"
+            )
+        secret = name in private
+        where = f"{printable(path)}: the private column {printable(name)!r}"
+        where = where if secret else input_column(path, name)
+        if kind == "dates":
+            raise TableError(f"{where} {DATES}")
+        if kind == "others" or (kind == "labels" and (not secret or len(private) > 1)):
+            raise TableError(
+                f"{where} is of type {type}, which is no number"
+                f"{' and no label' if secret and len(private) == 1 else ''}; convert it first"
+            )
