@@ -47,9 +47,9 @@ class People:
 
     @property
     def X(self) -> Array:
-        """The rows of a model: people, or places."""
+        """The rows of a model: people, or the nodes of places."""
         if self.places is not None:
-            return self.places.centres
+            return self.places.nodes
         assert self.rows is not None
         return self.rows
 

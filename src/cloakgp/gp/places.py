@@ -1,21 +1,22 @@
 """Places: where many people are gathered, so that a model of any number of them stays small.
 
-A public tree of splits sends everybody to one of at most a thousand places, and a model takes
-everybody's inputs for those of their place.  People come in blocks: two passes over them find the
-places and count who is there.  All of this is about public inputs: nothing here sees y.
+A public tree of splits sends everybody to one of a few hundred places.  A sketch has one column for
+everybody at a place, and a model takes them to be spread evenly over a few nodes around its centre,
+which have the right mean and spread.  People come in blocks: two passes over them find the places
+and count who is there.  All of this is about public inputs: nothing here sees y.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from cloakgp.gp.matrices import Kernel, evaluate, variances
 from cloakgp.gp.tree import Tree, grow
 from cloakgp.inputs.hashes import Hashes, fingerprint, mixed, print_of
 
@@ -24,9 +25,15 @@ Integers = NDArray[np.int64]
 #: Told how many more rows have been read.
 Done = Callable[[int], object]
 
-#: Places at most.  Fewer do if squared distances to them are this small on average, in units of a
-#: lengthscale of ``ROUGH`` times the default one, Σ (x − place)²/length².
-MOST_PLACES, ENOUGH, ROUGH = 1000, 1e-3, 0.125
+#: Places at most: with a hundred published numbers, a file of them stays below 200 kB.  Fewer do if
+#: squared distances to them are this small on average, in units of a lengthscale of ``ROUGH`` times
+#: the default one, Σ (x − place)²/length².
+MOST_PLACES, ENOUGH, ROUGH = 300, 4e-3, 0.125
+#: Where nodes are, in standard deviations: with two or four of them, the first columns have mean 0
+#: and variance 1, and up to three columns are uncorrelated.
+SIGNS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, -1.0, 1.0]])
+#: People whose inputs differ by less than this share of everybody's range are at the same point.
+NO_SPREAD = 1e-9
 #: The tree is grown on about so many people; everybody then walks down it.
 SAMPLE = 100_000
 #: Blocks that are handed to the workers at a time.
@@ -49,9 +56,9 @@ class Places:
     """Where people are gathered, and how many are at each place."""
 
     tree: Tree
-    centres: Array  # (K, L): the inputs that everybody at a place is taken to have
+    centres: Array  # (K, L): the mean input of the people at a place
+    spreads: Array  # (K, L): their standard deviation
     counts: Integers  # (K,)
-    distances: Array  # (L,): how far people are from their place, typically, in units of the input
     fingerprint: str  # of everybody's inputs, in any order
     exposure: Array | None = None  # (K,): the mean exposure of the people at a place
 
@@ -59,6 +66,32 @@ class Places:
     def people(self) -> int:
         """How many people there are."""
         return int(self.counts.sum())
+
+    @property
+    def nodes_each(self) -> int:
+        """How many nodes a place has: one if everybody there has the same inputs."""
+        if not self.spreads.any():
+            return 1
+        return 2 if self.centres.shape[1] == 1 else 4
+
+    @cached_property
+    def nodes(self) -> Array:
+        """Where the people of each place are taken to be, (K · nodes_each, L)."""
+        each = self.nodes_each
+        signs = SIGNS[:each, np.arange(self.centres.shape[1]) % 3]
+        around = self.centres[:, None] + signs * self.spreads[:, None] * (each > 1)
+        return around.reshape(-1, self.centres.shape[1])
+
+    @cached_property
+    def node_counts(self) -> Array:
+        """How many people are taken to be at each node."""
+        return np.repeat(self.counts / self.nodes_each, self.nodes_each)
+
+    @property
+    def distances(self) -> Array:
+        """How far people are from the centre of their place, typically, by input, (L,)."""
+        shares = self.counts / self.counts.sum()
+        return np.sqrt(shares @ self.spreads**2)
 
     def of(self, rows: Array) -> NDArray[np.intp]:
         """Return the number of the place of each row."""
@@ -79,7 +112,7 @@ def gather(
     people = sum(part.rows for part in parts)
     starts = np.cumsum([0, *(part.rows for part in parts)]).tolist()
     # A row is looked at if the hash of its number is small: whatever the order of rows is.
-    most = np.uint64((2**64 - 1) * min(1.0, SAMPLE / people)) if people else np.uint64(0)
+    most = np.uint64((2**64 - 1) * SAMPLE // max(people, SAMPLE))
     looks = _through(done, parts, _look, [(start, most) for start in starts[:-1]])
     sample = np.vstack([look.sample for look in looks])
     unit = ROUGH * lengths(sample)
@@ -90,7 +123,9 @@ def gather(
     number = tree.numbers[tree.leaves(sample.T)]
     members = np.bincount(number)
     centres = np.column_stack([np.bincount(number, column) / members for column in sample.T])
-    off = sample - centres[number]
+    off = (sample - centres[number]) ** 2
+    spreads = np.sqrt([np.bincount(number, column) / members for column in off.T]).T
+    spreads[spreads < NO_SPREAD * np.ptp(sample, axis=0)] = 0.0
     watched = [None] * len(parts) if exposure is None else exposure
     found = _through(done, parts, _count, [(tree, len(members), part) for part in watched])
     counts = np.sum([counted.people for counted in found], axis=0)
@@ -98,20 +133,11 @@ def gather(
     return Places(
         tree,
         centres,
+        spreads,
         counts,
-        distances=np.sqrt(np.mean(off**2, axis=0)),
         fingerprint=fingerprint(look.print for look in looks),
         exposure=None if exposure is None else total / counts,
     )
-
-
-def loss_of(places: Places, kernel: Kernel, rows: Array) -> float:
-    """Return the share of f's variance that rows do not share with their places, on average."""
-    number = places.of(rows)
-    shared = evaluate(kernel, rows, places.centres)[np.arange(len(rows)), number]
-    own = variances(kernel, rows) * variances(kernel, places.centres)[number]
-    lost: float = float(np.mean(1.0 - shared**2 / np.maximum(own, 1e-300)))
-    return lost
 
 
 class _Look(NamedTuple):

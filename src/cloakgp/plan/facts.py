@@ -29,6 +29,7 @@ from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
+from cloakgp.plan.asked import Asked, asked_of
 from cloakgp.plan.outcomes import Numbers, Outcome, Task
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
@@ -43,6 +44,8 @@ SMALLEST_ROW = 2.0**-14
 MOST_ITERATIONS = 100
 #: A design for the latent values of everybody needs a matrix of this many people, squared.
 MOST_LATENTS = 5000
+#: Entries of a sketch of people at places, at most: a file of it stays small.
+MOST_AT_PLACES = 30_000
 #: Without noise, the sketch that loses nothing is y itself, up to this many people.
 MOST_IDENTITY = 4000
 
@@ -71,7 +74,7 @@ class Facts:
     decode: Decode
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
-    places: Places | None = None  # where people are gathered, if they are: X are the places
+    places: Places | None = None  # where people are gathered, if they are: X are their nodes
     feature_names: tuple[str, ...] | None = None
     outcome: Outcome = Numbers()  # noqa: RUF009 -- it has no parts that could change
     target: Target = "points"  # what the design cares for: the points, or f at the inputs
@@ -197,6 +200,11 @@ class Facts:
         return self.model.counts
 
     @property
+    def columns(self) -> int:
+        """How many columns a sketch has: one for each person, or for each place."""
+        return len(self.X) if self.places is None else len(self.places.counts)
+
+    @property
     def people(self) -> int:
         """How many people there are: rows, or owners of rows."""
         if self.places is not None:
@@ -205,7 +213,9 @@ class Facts:
 
     def heard(self, T: Array) -> Array:
         """Return what a sketch makes of the mean u at each row of X."""
-        return T if self.counts is None else T * self.counts
+        if self.places is None:
+            return T
+        return np.repeat(T, self.places.nodes_each, axis=1) * self.places.node_counts
 
     def decoder(self, T: Array, column: int = 0) -> Decoder:
         """Return the decoder of one output column for the rounded sketch T."""
@@ -332,26 +342,23 @@ class Facts:
             points, weights = self.X, np.full(len(self.X), 1.0 / len(self.X))
             if self.counts is not None:
                 weights = self.counts / self.counts.sum()
-        C = self.model.workload(points)
-        floor = float(weights @ self.model.variance_without_privacy(points, C))
-        # A sketch is of sums of u, and the model of means of y: of one person, or of those at a
-        # place, whose columns are equal.
-        width = self.width if self.counts is None else self.width / self.counts
+        asked = asked_of(self.model, self.width, points, self.places)
+        floor = float(weights @ asked.floor)
         if self.noise_std == 0.0:
-            return _lossless(self.model, width, floor)
+            return _lossless(asked, floor)
         if self.design == "bayes":
             prior = Prior(
-                C=C * width,
-                diagonal=self.model.diagonal / width**2,
-                factor=self.model.factor / np.reshape(width, (-1, 1)),
+                C=asked.C,
+                diagonal=asked.diagonal,
+                factor=asked.factor,
                 sigma=self.noise_std,
                 weights=weights,
                 floor=floor,
             )
             return bayes(prior, rank=self.rank, gap=self.gap)
         if self.design == "total":
-            return total(C * width, weights)
-        return volume(C * width) if self.design == "volume" else worst(C * width)
+            return total(asked.C, weights)
+        return volume(asked.C) if self.design == "volume" else worst(asked.C)
 
     def sketch(self, design: Design) -> Sketch:
         """Turn a design into a sketch that the core accepts: rows worth publishing, on a grid."""
@@ -361,17 +368,19 @@ class Facts:
             T = fit_groups(T, self.groups, together=together, joint=self.joint)
         if self.noise_std > 0.0 and len(T):
             # A rotation keeps every length, also those of owners' sums.
-            each = np.ones(T.shape[1]) if self.counts is None else np.sqrt(self.counts)
+            each = np.ones(T.shape[1])
+            if self.places is not None:
+                each = np.sqrt(self.places.counts)
             turn, size, directions = np.linalg.svd(T * each, full_matrices=False)
             rounding = float(np.linalg.norm(each)) * 2.0**-SKETCH_BITS
             keep = size > max(SMALLEST_ROW * size[0], rounding)
             if self.rank is not None:
                 keep[self.rank :] = False
-            T = (
-                size[keep, None] * directions[keep]
-                if self.counts is None
-                else turn[:, keep].T @ T
-            )
+            if self.places is None:
+                T = size[keep, None] * directions[keep]
+            else:
+                keep[MOST_AT_PLACES // T.shape[1] :] = False
+                T = turn[:, keep].T @ T
         # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
         T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
         return quantise(T)
@@ -385,13 +394,13 @@ def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:
     return 1.0 / growth, variance / growth**2
 
 
-def _lossless(model: LinearModel, width: float | Array, floor: float) -> Design:
+def _lossless(asked: Asked, floor: float) -> Design:
     """Return the sketch of a release without noise: everything that predictions depend on."""
-    N = len(model.X)
+    N = asked.C.shape[1]
     status = "no noise is added: this is not private"
     if N <= MOST_IDENTITY:
         return Design(np.eye(N), floor, 0.0, status)
     # Fᵀ D⁻¹ y is all that a sparse model uses of y.
-    used = model.factor * np.reshape(width / model.diagonal, (-1, 1))
+    used = asked.factor / asked.diagonal[:, None]
     Q = np.linalg.qr(used)[0].T
     return Design(Q / np.sqrt(np.einsum("ri,ri->i", Q, Q).max()), floor, 0.0, status)

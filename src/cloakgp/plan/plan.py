@@ -50,7 +50,7 @@ class Plan:
     @classmethod
     def outline(cls, facts: Facts) -> Plan:
         """Return a plan that publishes one sum of all outputs, whatever else would be better."""
-        design = Design(np.ones((1, len(facts.X))), 0.0, 1.0, "not designed")
+        design = Design(np.ones((1, facts.columns)), 0.0, 1.0, "not designed")
         return cls(facts, design, facts.sketch(design))
 
     def check_same(self, now: Request) -> None:

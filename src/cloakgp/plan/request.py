@@ -28,7 +28,7 @@ class Request:
     """The public facts that an estimator was given, and its settings."""
 
     maker: str  # the class of the estimator
-    X: Array  # (N, L): people, or the places where they are gathered
+    X: Array  # (N, L): people, or the nodes of the places where they are gathered
     names: tuple[str, ...] | None  # of the columns of X
     at: Array | None  # (P, L): the points that matter, if they were named
     groups: NDArray[np.int64] | None  # owners of the rows, as numbers
@@ -39,7 +39,7 @@ class Request:
     @property
     def counts(self) -> Array | None:
         """How many people are at each row of X; None if one is."""
-        return None if self.places is None else self.places.counts.astype(np.float64)
+        return None if self.places is None else self.places.node_counts
 
     @property
     def _people(self) -> tuple[Any, ...] | None:

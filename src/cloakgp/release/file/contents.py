@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from cloakgp.errors import ReleaseFileError
 from cloakgp.inputs.kinds import LARGEST, check_array, check_number, check_range
 from cloakgp.plan.outcomes import OUTCOMES, Outcome, Said
-from cloakgp.release.file.schema import MOST_ENTRIES, Guarantee, Manifest, PlacesOf
+from cloakgp.release.file.schema import MOST_ENTRIES, Guarantee, Manifest
 
 Arrays = Mapping[str, NDArray[Any]]
 
 OWN_ARRAYS = {"X", "points", "weights", "sketch", "noisy", "inducing", "groups"}
 #: Of people who are gathered at places.
-OF_PLACES = {"counts", "splits"}
+OF_PLACES = {"counts", "splits", "spreads"}
 OWN_ARRAYS |= OF_PLACES
 OWN_ARRAYS |= {name for kind in OUTCOMES.values() for name in kind.array_names}
 LATER_PART = re.compile(r"(sketch|noisy)_[0-9]+")
@@ -51,7 +51,7 @@ def check_contents(manifest: Manifest, arrays: Arrays) -> None:
     sizes = _Sizes.of(arrays, len(manifest.bounds.lo))
     _check_inputs(arrays, sizes)
     if manifest.places is not None:
-        _check_places(manifest.places, arrays, sizes)
+        _check_places(arrays, sizes)
     OUTCOMES[manifest.task].check_arrays(arrays, sizes.people)
     _check_parts(manifest, arrays, sizes)
     _check_names(manifest, OUTCOMES[manifest.task].read(said_of(manifest), arrays), sizes)
@@ -213,11 +213,11 @@ def _check_inputs(arrays: Arrays, sizes: _Sizes) -> None:
         check_array("groups", arrays["groups"], "int64", (N,), "an owner for each row")
 
 
-def _check_places(places: PlacesOf, arrays: Arrays, sizes: _Sizes) -> None:
-    """Check the tree that sends people to places, and how many are at each."""
+def _check_places(arrays: Arrays, sizes: _Sizes) -> None:
+    """Check the tree that sends people to places, how many are at each, and how far apart."""
     K, L = sizes.people, sizes.columns
-    if len(places.distances) != L:
-        raise ReleaseFileError(f"distances are {len(places.distances)} numbers for {L} columns")
+    check_array("spreads", arrays["spreads"], "float64", (K, L), "places by columns")
+    check_range("spreads", arrays["spreads"], 0.0, LARGEST)
     check_array("counts", arrays["counts"], "int64", (K,), "one for each place")
     check_range("counts", arrays["counts"], 1, MOST_PEOPLE)
     splits = arrays["splits"]

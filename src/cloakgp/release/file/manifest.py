@@ -140,7 +140,7 @@ def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest
 
 
 def _places_of(places: Places) -> PlacesOf:
-    return PlacesOf(fingerprint=places.fingerprint, distances=places.distances.tolist())
+    return PlacesOf(fingerprint=places.fingerprint)
 
 
 def _family_of(family: Family, kernels: list[Any]) -> FamilyOf:
@@ -173,7 +173,11 @@ def _arrays(release: Published) -> Arrays:
     if facts.groups is not None:
         arrays["groups"] = facts.groups
     if facts.places is not None:
-        arrays |= {"counts": facts.places.counts, "splits": facts.places.tree.to_array()}
+        places = facts.places
+        arrays |= {"X": places.centres, "spreads": places.spreads, "counts": places.counts}
+        arrays |= {"splits": places.tree.to_array()}
+        if places.exposure is not None:
+            arrays["exposure"] = places.exposure
     return arrays
 
 
@@ -194,8 +198,8 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     """Put a release together from contents whose kinds, ranges and sizes have been checked."""
     guarantee, prior, design = manifest.guarantee, manifest.prior, manifest.design
     epsilon = float(guarantee.epsilon)
-    outcome = OUTCOMES[manifest.task].read(said_of(manifest), arrays)
     places = None if manifest.places is None else _places(manifest.places, arrays)
+    outcome = OUTCOMES[manifest.task].read(said_of(manifest), _at_nodes(arrays, places))
     facts = Facts(
         model=_model(prior, arrays, places, noisy=not math.isinf(epsilon)),
         places=places,
@@ -268,15 +272,23 @@ def _places(section: PlacesOf, arrays: Arrays) -> Places:
         tree=Tree.from_array(arrays["splits"]),
         centres=check_rows(arrays["X"]),
         counts=arrays["counts"],
-        distances=np.array(section.distances),
+        spreads=arrays["spreads"],
         fingerprint=section.fingerprint,
         exposure=arrays.get("exposure"),
     )
 
 
+def _at_nodes(arrays: Arrays, places: Places | None) -> Arrays:
+    """Return the arrays with what is said of places said of their nodes."""
+    if places is None or places.exposure is None:
+        return arrays
+    return arrays | {"exposure": np.repeat(places.exposure, places.nodes_each)}
+
+
 def _model(prior: Prior, arrays: Arrays, places: Places | None, noisy: bool) -> LinearModel:
-    X = check_rows(arrays["X"])
-    counts = None if places is None else places.counts.astype(np.float64)
+    X, counts = check_rows(arrays["X"]), None
+    if places is not None:
+        X, counts = places.nodes, places.node_counts
     # With a likelihood the noise follows from it.
     noise_variance = 1.0 if prior.noise_variance is None else prior.noise_variance
     kernel = kernel_from_json(prior.kernel, kernel_arrays(arrays))

@@ -123,10 +123,9 @@ class Selection(Section, frozen=True):
 
 
 class PlacesOf(Section, frozen=True):
-    """Where people are gathered: what tells their inputs, and how far they are from there."""
+    """Where people are gathered: what their inputs are known by."""
 
     fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-    distances: Annotated[list[Annotated[float, Meta(ge=0.0, le=LARGEST)]], Meta(min_length=1)]
 
 
 class Manifest(Section, frozen=True, omit_defaults=True):
