@@ -22,7 +22,7 @@ def rehearse(plan, outputs, noise=no_noise):
     else:
         publish = partial(release_counts, counts=outputs, cap=float(facts.hi[0]))
     publish = partial(publish, budget=facts.budget, groups=facts.groups)
-    return release_plan(plan, publish, Noise(rehearsal=noise), None, "rehearsal")
+    return release_plan(plan, publish, Noise(rehearsal=noise), None, "rehearsal", facts.X)
 
 
 def normal(seed):

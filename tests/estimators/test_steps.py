@@ -37,7 +37,7 @@ def test_the_spend_is_committed_once_before_the_first_step(steps):
         groups=facts.groups,
     )
     noise = Noise(rehearsal=normal(0), commit=lambda: commits.append(1))
-    release = release_plan(plan, publish, noise, ("grade",), "name")
+    release = release_plan(plan, publish, noise, ("grade",), "name", X)
     assert commits == [1]
     assert len(release.parts) == steps
     assert (release.release_id, release.target_names) == ("name", ("grade",))

@@ -38,8 +38,8 @@ from cloakgp.gp.places import Places
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
-from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.blocks import BlockTable, blocks_of
+from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.frames import select
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan

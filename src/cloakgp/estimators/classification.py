@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.people import as_blocks
-from cloakgp.estimators.steps import checked_steps, draw_plan, gathered, release_plan
+from cloakgp.estimators.steps import Publish, checked_steps, draw_plan, gathered, release_plan
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks import BlockColumn
@@ -133,7 +133,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             checked_plan(plan, Plan).check_same(request)
         facts, noise = plan.facts, self._noise(plan, people)
         if facts.places is None:
-            publish = partial(
+            publish: Publish = partial(
                 release_labels, labels=y, classes=classes, budget=facts.budget, groups=facts.groups
             )
         else:

@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.people import as_blocks, constant_exposure
-from cloakgp.estimators.steps import checked_steps, draw_plan, gathered, release_plan
+from cloakgp.estimators.steps import Publish, checked_steps, draw_plan, gathered, release_plan
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
@@ -139,7 +139,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         facts, noise = plan.facts, self._noise(plan, people)
         cap = float(facts.hi[0])
         if facts.places is None:
-            publish = partial(
+            publish: Publish = partial(
                 release_counts, counts=y, cap=cap, budget=facts.budget, groups=facts.groups
             )
         else:

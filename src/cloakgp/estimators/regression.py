@@ -14,7 +14,7 @@ from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import FURTHEST, Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.people import as_blocks
-from cloakgp.estimators.steps import gathered, release_plan
+from cloakgp.estimators.steps import Publish, gathered, release_plan
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of, target_names
@@ -155,7 +155,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         noise = self._noise(plan, people)
         if facts.places is None:
             bounds = facts.lo, facts.hi
-            publish = partial(
+            publish: Publish = partial(
                 release_sketch, y=y, bounds=bounds, budget=facts.budget, groups=facts.groups
             )
         else:

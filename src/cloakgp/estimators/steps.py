@@ -28,6 +28,8 @@ from cloakgp.release.outcomes import LatentRelease
 from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
+#: A function of the core that holds y: it takes a sketch and the noise.
+Publish = Callable[..., NoisySketch]
 
 TARGETS = ("auto", "points", "latents")
 #: Latent values further out than this tell nothing more.
@@ -60,7 +62,7 @@ def draw_plan(
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
-def gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Callable[..., NoisySketch]:
+def gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Publish:
     """Return the function of the core that sums y at the places of a plan and publishes that."""
     assert plan.facts.places is not None
     return partial(
@@ -74,7 +76,7 @@ def gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Callable[..., No
 
 def release_plan(
     plan: Plan,
-    publish: Callable[..., NoisySketch],
+    publish: Publish,
     noise: Noise,
     names: tuple[str, ...] | None,
     release_id: str,

@@ -47,7 +47,7 @@ class ExactModel(LinearModel):
     def with_noise(self, noise_variance: Array) -> ExactModel:
         other = copy(self)
         other.noise_variance = noise_variance
-        other.diagonal = other.row_noise + self.jitter
+        other.diagonal = np.broadcast_to(other.row_noise, (len(self.X),)) + self.jitter
         other.__dict__.pop("_chol", None)  # made when it is needed
         return other
 

@@ -28,9 +28,7 @@ _STARTS = 10
 _SEED = 0
 
 
-def place_inducing(
-    X: ArrayLike, inducing: int | ArrayLike, counts: Array | None = None
-) -> Array:
+def place_inducing(X: ArrayLike, inducing: int | ArrayLike, counts: Array | None = None) -> Array:
     """Return inducing inputs of shape (M, L).
 
     A whole number asks for that many k-means centres of X, or for its distinct rows if they are
@@ -50,9 +48,7 @@ def place_inducing(
     return points
 
 
-def summarise(
-    X: ArrayLike, size: int, counts: Array | None = None
-) -> tuple[Array, Array]:
+def summarise(X: ArrayLike, size: int, counts: Array | None = None) -> tuple[Array, Array]:
     """Return at most `size` points that stand for X, and the share of X's rows behind each.
 
     The points are k-means centres and the weights their shares, which sum to 1. If X has at most

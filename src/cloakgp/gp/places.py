@@ -140,6 +140,17 @@ def gather(
     )
 
 
+def gathered_at(places: Places, names: Sequence[str]) -> str:
+    """Say where people are gathered, and how far from there they are."""
+    apart = [
+        f"{distance:.2g} ({name})"
+        for name, distance in zip(names, places.distances, strict=True)
+        if distance > 0.0
+    ]
+    typical = f", typically {', '.join(apart)} from where they are" if apart else ""
+    return f"The {places.people:,} people are gathered at {len(places.counts)} places{typical}"
+
+
 class _Look(NamedTuple):
     """What the first pass returns of a block."""
 
@@ -165,7 +176,9 @@ def _count(part: Part, tree: Tree, places: int, exposure: Part | None) -> _Count
     people = np.bincount(number, minlength=places).astype(np.int64)
     if exposure is None:
         return _Counted(people, np.zeros(places))
-    return _Counted(people, np.bincount(number, _read(exposure)[:, 0], minlength=places))
+    total = np.zeros(places)
+    np.add.at(total, number, _read(exposure)[:, 0])
+    return _Counted(people, total)
 
 
 def _read(part: Part) -> Array:

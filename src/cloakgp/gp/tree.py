@@ -53,9 +53,7 @@ class Tree:
             node[walking] = self.children[here, right.astype(np.intp)]
 
 
-def grow(
-    features: Array, leaves: int, weights: Array | None = None, enough: float = 0.0
-) -> Tree:
+def grow(features: Array, leaves: int, weights: Array | None = None, enough: float = 0.0) -> Tree:
     """Split the cell that varies most, at the mean of its widest feature, again and again.
 
     ``features`` is (d, n); ``weights`` (d,) says how much a squared unit of each counts.  It ends

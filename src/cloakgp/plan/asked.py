@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class Asked(NamedTuple):
-    """cov(u) = diag(``diagonal``) + ``factor`` ``factor``ᵀ, for people or for the sums at places."""
+    """cov(u) = diag(``diagonal``) + ``factor`` ``factor``ᵀ, for people or for sums at places."""
 
     C: Array  # (P, K): the predictions without privacy are C u, but for what is known beforehand
     diagonal: Array  # (K,)
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 def asked_of(
     model: LinearModel, width: float | Array, points: Array, places: Places | None
 ) -> Asked:
-    """Return what a design is asked for; ``width`` is what the outputs span as u goes from 0 to 1."""
+    """Return what a design is asked for; outputs span ``width`` as u goes from 0 to 1."""
     if places is None:
         C = model.workload(points)
         return Asked(

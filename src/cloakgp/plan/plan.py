@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.design import Design
+from cloakgp.gp.places import gathered_at
 from cloakgp.plan.facts import DesignName, Facts
 from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
@@ -201,6 +202,8 @@ class Plan:
                 f"{errors.min():.3g} if the truth is smooth, {errors.max():.3g} if it is rough; "
                 "bands assume that it is like some member of the family of priors."
             )
+        if facts.places is not None:
+            lines.append(f"{gathered_at(facts.places, facts.names)}.")
         if facts.iterations > 1:
             lines.append(
                 f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
@@ -237,6 +240,7 @@ class Plan:
             "decode": facts.decode,
             "iterations": facts.iterations,
             "people": facts.people,
+            "places": None if facts.places is None else len(facts.places.counts),
             "published_values": self.published_values,
             "forecast_rmse": self.forecast_rmse,
             "largest_noise_std": float(self.noise_std.max()),

@@ -112,11 +112,15 @@ def _protected(release: Published) -> str:
 
 
 def _not_protected(release: Published) -> str:
-    inputs = release.facts.names
+    inputs, places = release.facts.names, release.facts.places
+    stored = "stored in the release as they are"
+    if places is not None:
+        stored = f"the release tells how many people are near each of {len(places.counts)} places"
     lines = [
         "## What is not protected",
         "",
-        f"- The inputs ({_listed(inputs)}): they are public and stored in the release as they are.",
+        f"- The inputs ({_listed(inputs)}): they are public{' and' if places is None else ';'} "
+        f"{stored}.",
         "- Who is in the data, and how many people there are.",
     ]
     lines += [f"- {sentence}" for sentence in release.facts.outcome.also_public]

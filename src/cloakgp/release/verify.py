@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cloakgp._version import __version__
 from cloakgp.decode.decoder import DecodeError
 from cloakgp.errors import ReleaseFileError
@@ -134,7 +137,7 @@ def _grid(release: Published) -> Outcome:
     return next((check for check in checks if not check[0]), checks[0])
 
 
-def _grid_of(part: Part, counts: Integers | None) -> Outcome:
+def _grid_of(part: Part, counts: NDArray[np.int64] | None) -> Outcome:
     sketch, noisy = part
     scale = math.ldexp(noisy.noise_std, noisy.bits)
     detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"

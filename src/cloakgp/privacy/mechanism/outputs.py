@@ -112,7 +112,8 @@ def as_steps(values: Floats, lo: Floats, hi: Floats, value_bits: int) -> Integer
 def as_indicators(codes: NDArray[np.intp], count: int, value_bits: int) -> Integers:
     """Return u, 0 or 2^k, of labels among ``count`` classes: of two, the second's alone."""
     first = 1 if count == 2 else 0
-    return (codes[:, None] == np.arange(first, count)).astype(np.int64) << value_bits
+    u: Integers = (codes[:, None] == np.arange(first, count)).astype(np.int64) << value_bits
+    return u
 
 
 # Proof: labels.md

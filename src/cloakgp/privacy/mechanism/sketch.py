@@ -221,9 +221,7 @@ def publish(query: Query, budget: Budget, noise: Noise) -> NoisySketch:
 
 
 # Proof: quantisation.md
-def _total(
-    sketch: Sketch, columns: int, blocks: Iterable[tuple[Integers, Integers]]
-) -> Integers:
+def _total(sketch: Sketch, columns: int, blocks: Iterable[tuple[Integers, Integers]]) -> Integers:
     """Return T u (r, D), summed over blocks (T, u) of people."""
     total = np.zeros((sketch.matrix.shape[0], columns), dtype=np.int64)
     for T, u in blocks:
