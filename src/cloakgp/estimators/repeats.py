@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.errors import RepeatedSpendWarning
-from cloakgp.inputs.hashes import Hashes, hash_rows, mixed
+from cloakgp.gp.hashes import Hashes, hash_rows, mixed
 from cloakgp.privacy import Spend, total_guarantee
 
 Array = NDArray[np.float64]

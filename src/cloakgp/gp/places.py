@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from cloakgp.gp.tree import Tree, grow
-from cloakgp.inputs.hashes import Hashes, fingerprint, mixed, print_of
+from cloakgp.gp.hashes import Hashes, fingerprint, mixed, print_of
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -46,6 +46,8 @@ MOST_ITERATIONS = 100
 MOST_LATENTS = 5000
 #: Entries of a sketch of people at places, at most: a file of it stays small.
 MOST_AT_PLACES = 30_000
+#: So many people need a coarser grid, or their sums would leave 64 bits.
+MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 #: Without noise, the sketch that loses nothing is y itself, up to this many people.
 MOST_IDENTITY = 4000
 
@@ -383,7 +385,8 @@ class Facts:
                 T = turn[:, keep].T @ T
         # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
         T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
-        return quantise(T)
+        coarse = self.people > MANY_PEOPLE
+        return quantise(T, COARSE_BITS if coarse else SKETCH_BITS)
 
 
 def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:

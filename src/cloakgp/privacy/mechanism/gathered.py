@@ -182,6 +182,7 @@ def _checked_counts(counts: ArrayLike, places: int) -> Integers:
     return people
 
 
+# Proof: gathered.md
 class _Block(NamedTuple):
     """What a worker returns: the sums of a block, or why there are none."""
 

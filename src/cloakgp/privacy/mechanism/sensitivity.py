@@ -47,7 +47,7 @@ class Sketch:
 
 
 # Proof: quantisation.md
-def quantise(T: ArrayLike) -> Sketch:
+def quantise(T: ArrayLike, bits: int = SKETCH_BITS) -> Sketch:
     """Round T toward zero onto the grid, so that no column grows.  Reads no private value."""
     T = np.asarray(T, dtype=np.float64)
     if T.ndim != 2:
@@ -56,7 +56,7 @@ def quantise(T: ArrayLike) -> Sketch:
         raise ValueError("a sketch must be finite, but T holds NaN or infinite entries")
     if T.size and np.max(np.abs(T)) > 2.0:
         raise ValueError("T has entries above 2: its columns cannot have length at most 1")
-    return Sketch(frozen(np.trunc(np.ldexp(T, SKETCH_BITS)).astype(np.int32)), SKETCH_BITS)
+    return Sketch(frozen(np.trunc(np.ldexp(T, bits)).astype(np.int32)), bits)
 
 
 # Proof: quantisation.md

@@ -1,0 +1,290 @@
+"""People gathered at places: the same integers as one by one, whatever the blocks are."""
+
+import pickle
+import traceback
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import NO_NOISE, no_noise, random_sketch
+
+from cloakgp.privacy import (
+    Batch,
+    Bounded,
+    Budget,
+    Counted,
+    Labelled,
+    Noise,
+    Sketch,
+    quantise,
+    release,
+    release_counts,
+    release_gathered,
+    release_labels,
+)
+from cloakgp.privacy.mechanism import gathered
+from cloakgp.privacy.mechanism.sketch import value_bits_for
+
+BUDGET = Budget(1.0, 0.01)
+PEOPLE, PLACES = 500, 7
+RNG = np.random.default_rng(3)
+AT = RNG.integers(0, PLACES, PEOPLE)
+COUNTS = np.bincount(AT, minlength=PLACES)
+Y = RNG.uniform(-20.0, 120.0, PEOPLE)
+ONE = np.array([0.0]), np.array([100.0])
+NAMES = np.array(["a", "b", "c"])[RNG.integers(0, 3, PEOPLE)]
+SECRET = "8812937.5"
+
+
+class Block(Batch):
+    """Some people in memory."""
+
+    def __init__(self, at, y):
+        self.at, self.y = at, y
+
+    def places(self):
+        return self.at
+
+    def outputs(self):
+        return self.y
+
+
+def blocks(y, cuts=(), at=AT):
+    """Cut people into blocks."""
+    ends = [0, *cuts, len(at)]
+    return [Block(at[a:b], y[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+
+
+def columns_of_everybody(sketch):
+    """The sketch in which each person has the column of their place."""
+    return Sketch(np.ascontiguousarray(sketch.matrix[:, AT]), sketch.bits)
+
+
+CASES = {
+    "numbers": (Bounded(*ONE), Y, lambda s: release(s, Y, (0.0, 100.0), BUDGET, noise=NO_NOISE)),
+    "two columns": (
+        Bounded(np.array([0.0, -10.0]), np.array([100.0, 90.0]), flat=False),
+        np.column_stack([Y, -Y]),
+        lambda s: release(
+            s, np.column_stack([Y, -Y]), ([0.0, -10.0], [100.0, 90.0]), BUDGET, noise=NO_NOISE
+        ),
+    ),
+    "two classes": (
+        Labelled(("a", "b")),
+        np.where(NAMES == "c", "a", NAMES),
+        lambda s: release_labels(
+            s, np.where(NAMES == "c", "a", NAMES), ["a", "b"], BUDGET, noise=NO_NOISE
+        ),
+    ),
+    "three classes": (
+        Labelled(("a", "b", "c")),
+        NAMES,
+        lambda s: release_labels(s, NAMES, ["a", "b", "c"], BUDGET, noise=NO_NOISE),
+    ),
+    "counts": (
+        Counted(30.0),
+        np.floor(np.abs(Y)),
+        lambda s: release_counts(s, np.floor(np.abs(Y)), 30.0, BUDGET, noise=NO_NOISE),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_publishes_what_a_sketch_of_everybody_would(case):
+    kind, y, one_by_one = CASES[case]
+    sketch = random_sketch(4, PLACES)
+    ours = release_gathered(sketch, COUNTS, blocks(y, (100, 101)), kind, BUDGET, noise=NO_NOISE)
+    theirs = one_by_one(columns_of_everybody(sketch))
+    assert ours.bits == theirs.bits
+    assert ours.values.tolist() == theirs.values.tolist()
+    assert (ours.sensitivity, ours.sigma, ours.private) == (theirs.sensitivity, theirs.sigma, False)
+    assert not ours.values.flags.writeable
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, PEOPLE), max_size=6), st.randoms(use_true_random=False))
+def test_blocks_in_any_order_give_the_same_integers(cuts, shuffler):
+    sketch = random_sketch(3, PLACES)
+    pieces = blocks(Y, sorted(cuts))
+    whole = release_gathered(sketch, COUNTS, blocks(Y), Bounded(*ONE), BUDGET, noise=NO_NOISE)
+    shuffler.shuffle(pieces)
+    parts = release_gathered(sketch, COUNTS, pieces, Bounded(*ONE), BUDGET, noise=NO_NOISE)
+    assert parts.values.tolist() == whole.values.tolist()
+
+
+def test_threads_give_the_same_integers_and_are_told_of(monkeypatch):
+    monkeypatch.setattr(gathered, "AT_A_TIME", 3)
+    sketch, told = random_sketch(3, PLACES), []
+    alone = release_gathered(sketch, COUNTS, blocks(Y), Bounded(*ONE), BUDGET, noise=NO_NOISE)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        ours = release_gathered(
+            sketch,
+            COUNTS,
+            blocks(Y, range(50, 500, 50)),
+            Bounded(*ONE),
+            BUDGET,
+            noise=NO_NOISE,
+            done=told.append,
+        )
+    assert ours.values.tolist() == alone.values.tolist()
+    assert told[-1] == PEOPLE
+    assert len(told) == 4
+
+
+@pytest.mark.parametrize(
+    "people",
+    [
+        blocks(Y)[:0],
+        blocks(Y, (200,))[:1],
+        [*blocks(Y), Block(AT[:1], Y[:1])],
+        [Block(np.roll(AT, 1)[:-1], Y[:-1])],
+        blocks(Y, at=np.zeros_like(AT)),
+    ],
+)
+def test_more_or_fewer_people_than_planned_are_refused_before_anything_is_spent(people):
+    noise = Noise(
+        rehearsal=lambda *_: pytest.fail("noise was drawn"),
+        commit=lambda: pytest.fail("it was spent"),
+    )
+    with pytest.raises(ValueError, match=r"planned for.*nothing was spent"):
+        release_gathered(
+            random_sketch(2, PLACES), COUNTS, people, Bounded(*ONE), BUDGET, noise=noise
+        )
+
+
+def test_a_column_longer_than_one_is_refused():
+    matrix = np.zeros((2, PLACES), dtype=np.int32)
+    matrix[:, 5] = [1 << 20, 1]
+    with pytest.raises(ValueError, match="more than 1"):
+        release_gathered(Sketch(matrix, 20), COUNTS, blocks(Y), Bounded(*ONE), BUDGET)
+
+
+@pytest.mark.parametrize(
+    "at", [AT - 1, AT + 1, AT[:, None], AT.astype(float), np.zeros((3, 3), dtype=int)]
+)
+def test_a_place_that_does_not_exist_is_refused(at):
+    with pytest.raises(ValueError, match="places must be"):
+        release_gathered(
+            random_sketch(2, PLACES), COUNTS, [Block(at, Y)], Bounded(*ONE), BUDGET, noise=NO_NOISE
+        )
+
+
+@pytest.mark.parametrize("counts", [COUNTS[:-1], -COUNTS, COUNTS.astype(float), COUNTS[:, None]])
+def test_counts_must_be_whole_numbers_for_all_places(counts):
+    with pytest.raises(ValueError, match="counts must be"):
+        release_gathered(random_sketch(2, PLACES), counts, blocks(Y), Bounded(*ONE), BUDGET)
+
+
+def test_sums_of_a_billion_people_fit():
+    """Of a place that no published value asks about, too: its sum is made all the same."""
+    sketch = quantise(np.eye(PLACES), bits=16)
+    silent = Sketch(sketch.matrix * (np.arange(PLACES, dtype=np.int32) != 2), sketch.bits)
+    for people in (10**3, 10**6, 10**8, 2 * 10**8):
+        for each in (sketch, silent):
+            counts = np.full(PLACES, people // PLACES + 1)
+            counts[2] = people
+            bits = value_bits_for(each, 4.0, counts)
+            largest = max(int(counts.max()), int((np.abs(each.matrix) @ counts).max()))
+            assert largest << bits <= 1 << 61
+            assert bits == 40 or (2 * largest + (1 << 24)) << bits > 1 << 61
+    with pytest.raises(ValueError, match="too many people"):
+        value_bits_for(sketch, 4.0, np.full(PLACES, 10**11))
+
+
+def test_counts_of_one_need_the_grid_of_a_plain_sketch():
+    sketch = random_sketch(5, 40)
+    assert value_bits_for(sketch, 4.0, np.ones(40, dtype=np.int64)) == value_bits_for(sketch, 4.0)
+
+
+class Unreadable(Block):
+    """A block whose error quotes a value."""
+
+    def outputs(self):
+        raise RuntimeError(f"cannot parse {SECRET}")
+
+
+class Misplaced(Block):
+    """A block whose inputs cannot be read."""
+
+    def places(self):
+        raise OSError("no such file /secret/path")
+
+
+@pytest.mark.parametrize("kind", [Unreadable, Misplaced])
+def test_a_block_that_cannot_be_read_is_not_quoted(kind):
+    with pytest.raises(ValueError, match="could not be read") as caught:
+        release_gathered(
+            random_sketch(2, PLACES), COUNTS, [kind(AT, Y)], Bounded(*ONE), BUDGET, noise=NO_NOISE
+        )
+    said = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in said
+    assert "secret" not in said
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "y"),
+    [
+        (Bounded(*ONE), np.where(np.arange(PEOPLE) == 3, np.nan, Y)),
+        (Bounded(*ONE), [f"x{SECRET}", *Y[1:].astype(str)]),
+        (Bounded(*ONE), np.column_stack([Y, Y])),
+        (Bounded(*ONE), Y[:-1]),
+        (Labelled(("a", "b")), np.where(np.arange(PEOPLE) == 3, SECRET, "a")),
+        (Counted(30.0), np.where(np.arange(PEOPLE) == 3, float(SECRET), 1.0)),
+        (Counted(30.0), np.where(np.arange(PEOPLE) == 3, -1.0, 1.0)),
+    ],
+)
+def test_refused_outputs_are_not_quoted(kind, y):
+    noise = Noise(rehearsal=no_noise, commit=lambda: pytest.fail("it was spent"))
+    with pytest.raises(ValueError, match=r"y must|y holds") as caught:
+        release_gathered(
+            random_sketch(2, PLACES), COUNTS, [Block(AT, y)], kind, BUDGET, noise=noise
+        )
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
+
+
+def test_the_spend_is_recorded_after_the_sums_and_before_the_noise():
+    order = []
+
+    class Watched(Block):
+        def outputs(self):
+            order.append("read")
+            return self.y
+
+    def drawn(scale, count):
+        order.append("noise")
+        return no_noise(scale, count)
+
+    noise = Noise(rehearsal=drawn, commit=lambda: order.append("spend"))
+    release_gathered(
+        random_sketch(2, PLACES), COUNTS, [Watched(AT, Y)], Bounded(*ONE), BUDGET, noise=noise
+    )
+    assert order == ["read", "spend", "noise"]
+
+
+def test_kinds_of_others_are_refused():
+    class Louder(Bounded):
+        """It could return anything."""
+
+    with pytest.raises(TypeError, match="Louder"):
+        release_gathered(random_sketch(2, PLACES), COUNTS, blocks(Y), Louder(*ONE), BUDGET)
+
+
+def test_private_noise_hides_the_sums_and_nothing_of_y_is_kept():
+    out = release_gathered(random_sketch(3, PLACES), COUNTS, blocks(Y), Bounded(*ONE), BUDGET)
+    assert out.private
+    assert Y.tobytes()[:64] not in pickle.dumps(out)
+
+
+def test_noise_has_the_scale_of_the_budget():
+    """The mean square of 400 values is within 6 standard deviations: false alarm below 1e-8."""
+    sketch, draws = random_sketch(4, PLACES), []
+    quiet = release_gathered(sketch, COUNTS, blocks(Y), Bounded(*ONE), BUDGET, noise=NO_NOISE)
+    for _ in range(100):
+        out = release_gathered(sketch, COUNTS, blocks(Y), Bounded(*ONE), BUDGET)
+        draws.append((out.s - quiet.s) / BUDGET.sigma)
+    mean = float(np.mean(np.square(draws)))
+    assert abs(mean - 1.0) < 6.0 * np.sqrt(2.0 / 400)
