@@ -160,7 +160,7 @@ def people_in_memory(
     ``X`` are the inputs as they were given, with names if they have any.
     """
     names = column_names(X)
-    if not _are_many(len(rows), inducing, groups):
+    if not are_many(len(rows), inducing, groups):
         return People(rows, None, names, None)
     watched = None if exposure is None else cut_array(exposure[:, None]).parts
     return People(rows, None, names, gather(cut_array(rows).parts, default_lengths, watched))
@@ -184,7 +184,7 @@ def people_in_blocks(table: BlockTable, groups: Any, exposure: Any = None) -> Pe
     return People(None, table, table.names, gather(table.parts, default_lengths, watched))
 
 
-def _are_many(people: int, inducing: Any, groups: Any) -> bool:
+def are_many(people: int, inducing: Any, groups: Any) -> bool:
     """Tell whether people are gathered at places; owners of several rows are not."""
     if groups is not None or inducing is None:
         return False

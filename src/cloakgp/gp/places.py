@@ -136,7 +136,7 @@ def gather(
         spreads,
         counts,
         fingerprint=fingerprint(look.print for look in looks),
-        exposure=None if exposure is None else total / counts,
+        exposure=None if exposure is None else _rounded(total / counts),
     )
 
 
@@ -149,6 +149,12 @@ def gathered_at(places: Places, names: Sequence[str]) -> str:
     ]
     typical = f", typically {', '.join(apart)} from where they are" if apart else ""
     return f"The {places.people:,} people are gathered at {len(places.counts)} places{typical}"
+
+
+def _rounded(values: Array) -> Array:
+    """Return values to twelve digits: sums of blocks in another order differ in the last ones."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.rint(mantissa * 2.0**40), exponent - 40)
 
 
 class _Look(NamedTuple):

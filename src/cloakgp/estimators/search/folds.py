@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
+from cloakgp.estimators.people import are_many
 from cloakgp.privacy import Fold
 
 Array = NDArray[np.float64]
@@ -70,6 +71,12 @@ def split_rows(
 
 def plan_folds(estimator: Any, table: Table) -> list[Fold]:
     """Plan a candidate for every fold, as a release of the training part would be."""
+    largest = max(len(train) for train, _ in table.splits)
+    if are_many(largest, estimator.inducing, table.owners):
+        raise ValueError(
+            f"a private search cannot train on {largest} people, who would be gathered at places; "
+            "give a number of inducing inputs, for instance inducing=50, or fewer people"
+        )
     estimator._gap = FOLD_GAP
     folds = []
     for train, test in table.splits:
