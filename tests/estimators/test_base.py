@@ -120,7 +120,9 @@ def test_more_people_than_a_plan_can_take_in_a_minute_need_inducing_inputs(kind,
     """The limit is below 5,000, where the exact model takes minutes, and inducing inputs do not."""
     many = np.linspace(0.0, 10.0, 5000)[:, None]
     monkeypatch.setattr("cloakgp.gp.exact.evaluate", lambda *_: pytest.fail("work was begun"))
-    exact = {"inducing": None} if kind != "search" else {"cv": KFold(50), "estimator__inducing": None}
+    exact = (
+        {"inducing": None} if kind != "search" else {"cv": KFold(50), "estimator__inducing": None}
+    )
     model = ESTIMATORS[kind]().set_params(**exact)
     for call in (lambda: model.plan(many), lambda: model.fit(many, np.zeros(5000))):
         with pytest.raises(ValueError, match=r"5000 people|4900 people.*inducing=50"):

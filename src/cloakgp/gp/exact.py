@@ -15,6 +15,7 @@ from cloakgp.gp.matrices import (
     evaluate,
     has_white_noise,
     jittered_cholesky,
+    noise_of_means,
 )
 
 #: Beyond this many people the N × N matrices no longer fit; inducing inputs are the answer.
@@ -40,14 +41,16 @@ class ExactModel(LinearModel):
         self.counts = counts
         self._K = evaluate(kernel, X)
         self._white = has_white_noise(kernel, X)  # then k(X) and k(X, X) are not the same
-        noise = np.broadcast_to(self.row_noise, (len(X),))
+        noise = np.broadcast_to(noise_of_means(noise_variance, counts), (len(X),))
         self._chol, self.jitter = jittered_cholesky(self._K + np.diag(noise))
         self.diagonal = noise + self.jitter
 
     def with_noise(self, noise_variance: Array) -> ExactModel:
         other = copy(self)
         other.noise_variance = noise_variance
-        other.diagonal = np.broadcast_to(other.row_noise, (len(self.X),)) + self.jitter
+        other.diagonal = noise_of_means(noise_variance, self.counts) + np.full(
+            len(self.X), self.jitter
+        )
         other.__dict__.pop("_chol", None)  # made when it is needed
         return other
 

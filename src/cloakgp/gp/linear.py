@@ -50,11 +50,6 @@ class LinearModel(ABC):
     def with_noise(self, noise_variance: Array) -> LinearModel:
         """Return the same model with another variance of outputs around f for each person."""
 
-    @property
-    def row_noise(self) -> float | Array:
-        """The variance of y around f: of a mean of several people it is smaller."""
-        return self.noise_variance if self.counts is None else self.noise_variance / self.counts
-
     def prior_variance(self, points: Array) -> Array:
         """Return var f(points) before anything is known, (P,)."""
         return variances(self.kernel, points)

@@ -20,6 +20,11 @@ def variances(kernel: Kernel, points: Array) -> Array:
     return np.asarray(kernel.diag(points), dtype=np.float64)
 
 
+def noise_of_means(noise: float | Array, counts: Array | None) -> float | Array:
+    """Return the variance around f of means over so many people, or of one person each."""
+    return noise if counts is None else noise / counts
+
+
 def evaluate(kernel: Kernel, points: Array, others: Array | None = None) -> Array:
     """Return the kernel's matrix, refusing values that are not finite."""
     with np.errstate(all="ignore"):

@@ -17,8 +17,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from cloakgp.gp.tree import Tree, grow
 from cloakgp.gp.hashes import Hashes, fingerprint, mixed, print_of
+from cloakgp.gp.tree import Tree, grow
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -22,6 +22,7 @@ from cloakgp.gp.matrices import (
     evaluate,
     has_white_noise,
     jittered_cholesky,
+    noise_of_means,
     variances,
 )
 
@@ -70,12 +71,15 @@ class SparseModel(LinearModel):
     @cached_property
     def diagonal(self) -> Array:  # type: ignore[override]
         """The variance of each person that nobody shares, (N,); the formulas divide by it."""
-        return np.maximum(self.row_noise + self._lost, self._least)
+        return np.maximum(
+            noise_of_means(self.noise_variance, self.counts) + self._lost, self._least
+        )
 
     @property
     def jitter(self) -> float:  # type: ignore[override]
         """What had to be added to a diagonal to make it positive definite."""
-        raised = bool(np.any(self.row_noise + self._lost < self._least))
+        own = noise_of_means(self.noise_variance, self.counts) + self._lost
+        raised = bool(np.any(own < self._least))
         return max(self._root_jitter, self._least if raised else 0.0)
 
     @property
