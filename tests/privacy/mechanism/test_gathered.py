@@ -2,6 +2,7 @@
 
 import pickle
 import traceback
+from itertools import pairwise
 
 import joblib
 import numpy as np
@@ -54,7 +55,7 @@ class Block(Batch):
 def blocks(y, cuts=(), at=AT):
     """Cut people into blocks."""
     ends = [0, *cuts, len(at)]
-    return [Block(at[a:b], y[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    return [Block(at[a:b], y[a:b]) for a, b in pairwise(ends)]
 
 
 def columns_of_everybody(sketch):
