@@ -108,10 +108,10 @@ def test_equal_people_are_merged_and_told_apart_from_the_rest():
     distinct = rng.normal(size=(6, 9))
     kind = rng.permutation(np.repeat(np.arange(9), [1, 2, 3, 4, 5, 1, 2, 3, 4]))
     C = distinct[:, kind] * (1.0 + 1e-15 * rng.normal(size=(6, 25)))
-    means, count, member = merge_equal(C)
-    assert means.shape == (6, 9)
+    columns, count, member = merge_equal(C)
+    assert columns.shape == (6, 9)
     np.testing.assert_array_equal(np.bincount(member), count)
-    np.testing.assert_allclose(means[:, member], C, rtol=1e-13)
+    np.testing.assert_allclose(columns[:, member], C, rtol=1e-13)
     for one in range(9):  # each kind is one, and one only
         assert len(set(member[kind == one])) == 1
 
@@ -125,8 +125,8 @@ def test_people_who_differ_in_one_entry_are_not_merged(change):
 
 def test_a_row_of_neighbours_that_drifts_is_not_merged():
     C = np.ones((3, 1)) + 0.9e-13 * np.arange(50)
-    means, count, member = merge_equal(C)
-    np.testing.assert_array_equal(means, C)
+    columns, count, member = merge_equal(C)
+    np.testing.assert_array_equal(columns, C)
     np.testing.assert_array_equal(count, np.ones(50))
     np.testing.assert_array_equal(member, np.arange(50))
 

@@ -73,16 +73,15 @@ def sort_kinds(C: Array, tolerance: float) -> tuple[NDArray[np.intp], NDArray[np
 
 
 def merge_equal(C: Array) -> tuple[Array, Array, NDArray[np.intp]]:
-    """Return the distinct columns of C, means of equal ones, their counts, and who is which."""
+    """Return a column of each kind in C, how many people have it, and who is of which kind."""
     N = C.shape[1]
     if N <= MOST_SORTED:
         order, starts = sort_kinds(C, EQUAL)
         if len(starts) < N:
-            count = np.diff(starts, append=N)
-            means = np.add.reduceat(C[:, order], starts, axis=1) / count
+            distinct, count = C[:, order[starts]], np.diff(starts, append=N)
             member = np.empty(N, dtype=np.intp)
             member[order] = np.repeat(np.arange(len(starts)), count)
             # A long row of neighbours may drift apart.
-            if np.abs(C - means[:, member]).max() <= EQUAL * np.abs(C).max():
-                return means, count.astype(np.float64), member
+            if np.abs(C - distinct[:, member]).max() <= EQUAL * np.abs(C).max():
+                return distinct, count.astype(np.float64), member
     return C, np.ones(N), np.arange(N)
