@@ -50,6 +50,8 @@ WIDTH = BOUNDS_CM / UNIT_CM
 CROWD_LENGTHSCALE, INDUCING, POINTS, OLDEST = 20.0, 20, 20, 100.0
 #: Inducing inputs of short lengthscales, and of plans for more people than MOST_EXACT.
 MANY_INDUCING, MOST_EXACT = 50, 1000
+#: A budget under which little noise is added: short lengthscales are tried with it, too.
+LOUD = 50.0
 #: Runs of the reference, the crowd of 300, in the process of each case.
 REFERENCE_PEOPLE, REFERENCE_RUNS = 300, 5
 
@@ -604,6 +606,14 @@ def bayes_cases(effort: Effort) -> dict[str, dict[str, Any]]:
             cases[f"{people:,} people, lengthscale {lengthscale:g}"] = {
                 "crowd": {
                     "people": people,
+                    "lengthscale": lengthscale,
+                    "inducing": MANY_INDUCING,
+                }
+            }
+            cases[f"{people:,} people, lengthscale {lengthscale:g}, ε = {LOUD:g}"] = {
+                "crowd": {
+                    "people": people,
+                    "epsilon": LOUD,
                     "lengthscale": lengthscale,
                     "inducing": MANY_INDUCING,
                 }
