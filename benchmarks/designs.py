@@ -21,7 +21,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from rich.table import Table as RichTable
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from threadpoolctl import threadpool_limits
 
+from cloakgp import PrivateGPRegressor
 from cloakgp.datasets import fetch_kung
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
 from cloakgp.design.workload import row_space
@@ -45,8 +46,14 @@ Array = NDArray[np.float64]
 # wide, on heights that are in units of their standard deviation, 27.6 cm.
 LENGTHSCALE, NOISE, EPSILON, DELTA, BOUNDS_CM, UNIT_CM = 25.0, 0.3, 1.0, 0.01, 100.0, 27.6
 WIDTH = BOUNDS_CM / UNIT_CM
-#: The synthetic crowd of the growth table: lengthscale, inducing and workload points, oldest age.
+#: The synthetic crowd: lengthscale, inducing and workload points, oldest age.
 CROWD_LENGTHSCALE, INDUCING, POINTS, OLDEST = 20.0, 20, 20, 100.0
+#: Inducing inputs of short lengthscales, and of plans for more people than MOST_EXACT.
+MANY_INDUCING, MOST_EXACT = 50, 1000
+#: A budget under which little noise is added: short lengthscales are tried with it, too.
+LOUD = 50.0
+#: Runs of the reference, the crowd of 300, in the process of each case.
+REFERENCE_PEOPLE, REFERENCE_RUNS = 300, 5
 
 DESIGNS: dict[str, Callable[..., Design]] = {"volume": volume, "total": total, "worst": worst}
 FASTER_THAN_CVXPY, FASTER_THAN_DESCENT, QUIETER_THAN_VOLUME = 10.0, 500.0, 2.0
@@ -60,17 +67,35 @@ class Effort:
     """How much to run."""
 
     workloads: tuple[str, ...] = ("20 ages", "100 ages", "random 50 × 1000")
-    people: tuple[int, ...] = (300, 3_000, 30_000, 300_000)
+    people: tuple[int, ...] = (300, 3_000, 30_000, 300_000, 1_000_000)
     growing: tuple[str, ...] = ("volume", "total", "worst", "bayes")
+    epsilons: tuple[float, ...] = (0.1, 0.3, 3.0, 10.0, 50.0)  # 1 is in the growth table
+    lengthscales: tuple[float, ...] = (2.0, 5.0, 10.0)
+    crowds: tuple[int, ...] = (300, 3_000, 30_000)  # of the short lengthscales
+    planned: tuple[int, ...] = (300, 1_000, 10_000)  # plans with default settings
     repeats: int = 25
     repeat_seconds: float = 3.0  # no more repeats after this
     clarabel_seconds: float = 120.0
     descent_seconds: float = 60.0
-    growth_seconds: float = 150.0
+    growth_seconds: float = 400.0
     timed_iterations: int = 50
 
 
-QUICK = Effort(("20 ages",), (300,), ("total", "bayes"), 5, 0.3, 5.0, 2.0, 5.0, 10)
+QUICK = Effort(
+    workloads=("20 ages",),
+    people=(300,),
+    growing=("total", "bayes"),
+    epsilons=(10.0,),
+    lengthscales=(10.0,),
+    crowds=(300,),
+    planned=(),
+    repeats=5,
+    repeat_seconds=0.3,
+    clarabel_seconds=5.0,
+    descent_seconds=2.0,
+    growth_seconds=5.0,
+    timed_iterations=10,
+)
 
 
 # ------------------------------------------------------------------------------------- workloads
@@ -150,18 +175,23 @@ def kung_prior(points: int) -> Prior:
     return Prior(C, diagonal, factor, gaussian_sigma(EPSILON, DELTA), floor=floor)
 
 
-def crowd_prior(people: int) -> Prior:
+def crowd_prior(
+    people: int,
+    epsilon: float = EPSILON,
+    lengthscale: float = CROWD_LENGTHSCALE,
+    inducing: int = INDUCING,
+) -> Prior:
     """Return a FITC prior on made-up people, never forming anything of size N × N."""
     rng = np.random.default_rng(people)
     age = np.minimum(rng.gamma(2.0, 12.0, size=people), OLDEST)
-    inducing = np.linspace(0.0, OLDEST, INDUCING)
-    e, Q = np.linalg.eigh(exponentiated_quadratic(inducing, inducing, CROWD_LENGTHSCALE))
+    known = np.linspace(0.0, OLDEST, inducing)
+    e, Q = np.linalg.eigh(exponentiated_quadratic(known, known, lengthscale))
     keep = e > 1e-10 * e[-1]
     root = Q[:, keep] / np.sqrt(e[keep])
     # K ≈ Λ + Φ Φᵀ, and with D = Λ + σ² I:  C = Φ_* (I + Φᵀ D⁻¹ Φ)⁻¹ Φᵀ D⁻¹.
-    Phi = exponentiated_quadratic(age, inducing, CROWD_LENGTHSCALE) @ root
+    Phi = exponentiated_quadratic(age, known, lengthscale) @ root
     at = np.linspace(0.0, OLDEST, POINTS)
-    Phi_at = exponentiated_quadratic(at, inducing, CROWD_LENGTHSCALE) @ root
+    Phi_at = exponentiated_quadratic(at, known, lengthscale) @ root
     D = np.maximum(1.0 - np.einsum("iq,iq->i", Phi, Phi), 0.0) + NOISE
     gram = (Phi.T / D) @ Phi
     gram.flat[:: len(gram) + 1] += 1.0
@@ -169,7 +199,17 @@ def crowd_prior(people: int) -> Prior:
     C = posterior @ (Phi.T / D)
     left = 1.0 - np.sum(Phi_at**2, axis=1) + np.sum(posterior * Phi_at, axis=1)
     floor = float(np.maximum(left, 0.0).sum()) / WIDTH**2
-    return Prior(C, D / WIDTH**2, Phi / WIDTH, gaussian_sigma(EPSILON, DELTA), floor=floor)
+    return Prior(C, D / WIDTH**2, Phi / WIDTH, gaussian_sigma(epsilon, DELTA), floor=floor)
+
+
+def default_plan(people: int, inputs: int, learn: bool) -> Design:
+    """Return the design of a plan with default settings; of many people, with inducing inputs."""
+    X = np.random.default_rng(people).uniform(size=(people, inputs))
+    inducing = MANY_INDUCING if people > MOST_EXACT else None
+    model = PrivateGPRegressor(
+        bounds=(0.0, 1.0), inducing=inducing, learn="auto" if learn else False
+    )
+    return model.plan(X).design
 
 
 # ----------------------------------------------------------------------------------------- CVXPY
@@ -241,6 +281,8 @@ def run_worker(task: dict[str, Any], seconds: float) -> dict[str, Any] | None:
 def work_on(task: dict[str, Any]) -> dict[str, Any]:
     if task["do"] == "clarabel":
         return clarabel(task["objective"], make_workload(task["workload"]), task["seconds"])
+    if task["do"] == "bayes":
+        return time_bayes(task)
     run = crowd_runner(task["design"])
     run(crowd_prior(300))  # loads what is loaded once
     before = peak_memory()
@@ -252,6 +294,31 @@ def work_on(task: dict[str, Any]) -> dict[str, Any]:
         "seconds": elapsed,
         "MiB": peak_memory() - before,
         "C_MiB": prior.C.nbytes / 2**20,
+        "gap": design.gap,
+        "rank": design.rank,
+    }
+
+
+def time_bayes(task: dict[str, Any]) -> dict[str, Any]:
+    """Time one design of ``bayes``, or a plan with default settings, beside the reference."""
+    reference = crowd_prior(REFERENCE_PEOPLE)
+    bayes(reference)  # loads what is loaded once
+    if "plan" in task:
+        default_plan(REFERENCE_PEOPLE, 1, False)
+        run = partial(default_plan, **task["plan"])
+    else:
+        run = partial(bayes, crowd_prior(**task["crowd"]))
+    times = []
+    for _ in range(REFERENCE_RUNS):
+        start = time.perf_counter()
+        bayes(reference)
+        times.append(time.perf_counter() - start)
+    start = time.perf_counter()
+    design = run()
+    elapsed = time.perf_counter() - start
+    return {
+        "seconds": elapsed,
+        "ratio": elapsed / float(np.median(times)),
         "gap": design.gap,
         "rank": design.rank,
     }
@@ -283,6 +350,7 @@ class Results:
     cvxpy: list[tuple[str, float, float]] = field(default_factory=list)  # times, objective gain
     descent: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
     quieter: list[tuple[str, float]] = field(default_factory=list)
+    gaps: list[tuple[str, float]] = field(default_factory=list)  # of bayes; inf: out of time
 
 
 @dataclass
@@ -510,6 +578,8 @@ def measure_growth(effort: Effort, results: Results, progress: Progress) -> None
             if found is None:
                 row = (f"{people:,}, {design}", f"> {duration(effort.growth_seconds)}")
                 table.rows.append((*row, *["—"] * 4))
+                if design == "bayes":
+                    results.gaps.append((f"{people:,} people", np.inf))
                 continue
             cells = (
                 duration(found["seconds"]),
@@ -518,6 +588,70 @@ def measure_growth(effort: Effort, results: Results, progress: Progress) -> None
             )
             more = (f"{found['gap']:.0e}", str(found["rank"]))
             table.rows.append((f"{people:,}, {design}", *cells, *more))
+            if design == "bayes":
+                results.gaps.append((f"{people:,} people", found["gap"]))
+    results.tables.append(table)
+
+
+def bayes_cases(effort: Effort) -> dict[str, dict[str, Any]]:
+    """Return the tasks of ``measure_certificates``, by what they are called."""
+    cases: dict[str, dict[str, Any]] = {}
+    for people in effort.people:
+        for epsilon in effort.epsilons:
+            cases[f"{people:,} people, ε = {epsilon:g}"] = {
+                "crowd": {"people": people, "epsilon": epsilon}
+            }
+    for people in effort.crowds:
+        for lengthscale in effort.lengthscales:
+            cases[f"{people:,} people, lengthscale {lengthscale:g}"] = {
+                "crowd": {
+                    "people": people,
+                    "lengthscale": lengthscale,
+                    "inducing": MANY_INDUCING,
+                }
+            }
+            cases[f"{people:,} people, lengthscale {lengthscale:g}, ε = {LOUD:g}"] = {
+                "crowd": {
+                    "people": people,
+                    "epsilon": LOUD,
+                    "lengthscale": lengthscale,
+                    "inducing": MANY_INDUCING,
+                }
+            }
+    for people in effort.planned:
+        for inputs in (1, 2):
+            for learn in (False, True):
+                prior = "learnt prior" if learn else "fixed prior"
+                cases[f"plan, {people:,} people, {inputs}-D, {prior}"] = {
+                    "plan": {"people": people, "inputs": inputs, "learn": learn}
+                }
+    return cases
+
+
+def measure_certificates(effort: Effort, results: Results, progress: Progress) -> None:
+    """Fill the table of gaps that ``bayes`` reaches, by budget, lengthscale and settings."""
+    table = Table(
+        "Certificates of bayes",
+        ("problem", "time", f"÷ {REFERENCE_PEOPLE} people", "gap", "rank"),
+        (
+            f"the crowd of the growth table with other budgets, and with short lengthscales and "
+            f"{MANY_INDUCING} inducing points; whole plans with default settings and "
+            f"{MANY_INDUCING} inducing inputs on uniform inputs, for a fixed prior and for the "
+            "mean of the default family.",
+            f"÷ {REFERENCE_PEOPLE} people: relative to the crowd of {REFERENCE_PEOPLE} at ε = "
+            f"{EPSILON:g} in the same process, the median of {REFERENCE_RUNS} runs.",
+        ),
+    )
+    for label, case in bayes_cases(effort).items():
+        progress(f"bayes, {label}")
+        found = run_worker({"do": "bayes", **case}, effort.growth_seconds)
+        if found is None:
+            table.rows.append((label, f"> {duration(effort.growth_seconds)}", *["—"] * 3))
+            results.gaps.append((label, np.inf))
+            continue
+        cells = (duration(found["seconds"]), f"{found['ratio']:.1f}", f"{found['gap']:.0e}")
+        table.rows.append((label, *cells, str(found["rank"])))
+        results.gaps.append((label, found["gap"]))
     results.tables.append(table)
 
 
@@ -574,7 +708,16 @@ def target_lines(results: Results) -> list[str]:
         f"total leaves ≥ {QUIETER_THAN_VOLUME:g} times less total squared noise than volume: "
         f"{verdict(met)} ({listed(results.quieter)})"
     )
+    short = [f"{name} {gap:.0e}" for name, gap in results.gaps if gap > EQUAL]
+    lines.append(
+        f"bayes reaches a relative gap of {EQUAL:.0e}: "
+        f"{verdict(gap <= EQUAL for _, gap in results.gaps)} "
+        f"({'; '.join(short) or f'all {len(results.gaps)} problems'})"
+    )
     return lines
+
+
+PARTS = (compare, compare_noise, measure_bayes, measure_growth, measure_certificates)
 
 
 def main() -> None:
@@ -602,7 +745,7 @@ def main() -> None:
 
     start = time.perf_counter()
     with console.status("") as status:
-        for part in (compare, compare_noise, measure_bayes, measure_growth):
+        for part in PARTS:
             part(effort, results, lambda what: status.update(f"{what} …"))
             results.tables[-1].print(console)
     console.print("Targets", style="bold")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cloakgp.design import Prior, bayes, total, volume, worst
+from cloakgp.design.workload import merge_equal
 
 TAKES_WORKLOAD = {
     "volume": volume,
@@ -100,3 +101,35 @@ def test_results_do_not_depend_on_the_global_random_state():
     for one, other in zip(*designs, strict=True):
         np.testing.assert_array_equal(one.T, other.T)
         assert (one.value, one.gap, one.status) == (other.value, other.gap, other.status)
+
+
+def test_equal_people_are_merged_and_told_apart_from_the_rest():
+    rng = np.random.default_rng(3)
+    distinct = rng.normal(size=(6, 9))
+    kind = rng.permutation(np.repeat(np.arange(9), [1, 2, 3, 4, 5, 1, 2, 3, 4]))
+    C = distinct[:, kind] * (1.0 + 1e-15 * rng.normal(size=(6, 25)))
+    columns, count, member = merge_equal(C)
+    assert columns.shape == (6, 9)
+    np.testing.assert_array_equal(np.bincount(member), count)
+    np.testing.assert_allclose(columns[:, member], C, rtol=1e-13)
+    for one in range(9):  # each kind is one, and one only
+        assert len(set(member[kind == one])) == 1
+
+
+@pytest.mark.parametrize("change", [1e-11, 1e-12, 5e-13])
+def test_people_who_differ_in_one_entry_are_not_merged(change):
+    C = np.ones((4, 2))
+    C[2, 1] += change
+    assert merge_equal(C)[0].shape == (4, 2)
+
+
+def test_a_row_of_neighbours_that_drifts_is_not_merged():
+    C = np.ones((3, 1)) + 0.9e-13 * np.arange(50)
+    columns, count, member = merge_equal(C)
+    np.testing.assert_array_equal(columns, C)
+    np.testing.assert_array_equal(count, np.ones(50))
+    np.testing.assert_array_equal(member, np.arange(50))
+
+
+def test_people_without_influence_are_one():
+    assert merge_equal(np.zeros((3, 7)))[1].tolist() == [7.0]

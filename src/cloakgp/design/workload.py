@@ -9,9 +9,9 @@ from cloakgp.design.result import Array, Design
 
 #: Singular values of a workload below this share of the largest are rounding noise.
 RANK_TOLERANCE = 1e-10
-#: Columns are compared at ten digits, and people whose columns agree to thirteen are one: their
-#: columns differ by the rounding of whoever computed them.  More people are not sorted.
-COMPARED_AT, EQUAL, MOST_SORTED = 1e-10, 1e-13, 6000
+#: People whose columns agree to thirteen digits are one: their columns differ by the rounding of
+#: whoever computed them.  More people are not sorted.
+EQUAL, MOST_SORTED = 1e-13, 6000
 
 
 def check_workload(C: ArrayLike) -> Array:
@@ -60,18 +60,28 @@ def row_space(C: Array) -> tuple[Array, Array, Array]:
     return U[:, :r], size[:r] * largest, V[:r]
 
 
+def sort_kinds(C: Array, tolerance: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return an order in which equal columns are neighbours, and where each kind starts in it.
+
+    Neighbours are equal if no entry differs by more than ``tolerance`` times the largest of C.
+    """
+    # Equal columns have equal sums, whatever the weights of the entries.
+    order = np.argsort(np.cos(np.arange(C.shape[0])) @ C, kind="stable")
+    step = np.abs(np.diff(C[:, order], axis=1)).max(axis=0)
+    starts = np.flatnonzero(step > tolerance * np.abs(C).max()) + 1
+    return order, np.concatenate([[0], starts])
+
+
 def merge_equal(C: Array) -> tuple[Array, Array, NDArray[np.intp]]:
-    """Return the distinct columns of C, means of equal ones, their counts, and who is which."""
+    """Return a column of each kind in C, how many people have it, and who is of which kind."""
     N = C.shape[1]
-    largest = float(np.abs(C).max())
-    if 1 < N <= MOST_SORTED and largest > 0.0:
-        keys = np.ascontiguousarray(np.rint(C.T * (1.0 / (COMPARED_AT * largest))) + 0.0)
-        rows = keys.view([("", keys.dtype)] * keys.shape[1]).ravel()
-        _, member, count = np.unique(rows, return_inverse=True, return_counts=True)
-        if len(count) < N:
-            order = np.argsort(member, kind="stable")
-            starts = np.cumsum(count) - count
-            means = np.add.reduceat(C[:, order], starts, axis=1) / count
-            if np.abs(C - means[:, member]).max() <= EQUAL * largest:
-                return means, count.astype(np.float64), member
+    if N <= MOST_SORTED:
+        order, starts = sort_kinds(C, EQUAL)
+        if len(starts) < N:
+            distinct, count = C[:, order[starts]], np.diff(starts, append=N)
+            member = np.empty(N, dtype=np.intp)
+            member[order] = np.repeat(np.arange(len(starts)), count)
+            # A long row of neighbours may drift apart.
+            if np.abs(C - distinct[:, member]).max() <= EQUAL * np.abs(C).max():
+                return distinct, count.astype(np.float64), member
     return C, np.ones(N), np.arange(N)

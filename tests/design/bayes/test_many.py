@@ -54,6 +54,14 @@ def test_cells_only_steer():
     assert solve_many(crowd, 1e-6, effort=growing).gap <= 1e-6
 
 
+@pytest.mark.parametrize("people", [300, 2000])  # each a cell, or cells of several
+def test_smoothing_that_costs_too_much_is_made_finer(people):
+    crowd = Crowd.of(sparse_prior(people))
+    coarse = replace(EFFORT, last_level=1e-5, rounds=6)
+    assert solve_many(crowd, 1e-6, effort=replace(coarse, finer=1.0)).gap > 1e-6
+    assert solve_many(crowd, 1e-6, effort=coarse).gap <= 1e-6
+
+
 def test_a_subspace_grows_to_where_something_is_missing():
     crowd = Crowd.of(sparse_prior(300, sigma=1.0))
     best = solve_many(crowd, 1e-7)

@@ -1,9 +1,14 @@
 """Which way ``bayes`` goes, and how it shortens what it found."""
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from design_cases import sparse_prior
+from design_reference import bayes_value
 
+from cloakgp.design import Prior, bayes
 from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.crowd import Crowd
 from cloakgp.design.bayes.many import solve_many
@@ -19,3 +24,22 @@ def test_shortening_keeps_the_promise_and_the_lengths():
     assert short.gap <= 1e-6
     assert np.linalg.norm(short.T, axis=0).max() <= 1.0 + 1e-12
     assert certify(crowd, columns_of(short.T)).value == pytest.approx(short.value, rel=1e-12)
+
+
+def test_people_are_solved_as_they_are_where_the_merged_sketch_cannot_be_certified(monkeypatch):
+    def loose(*args, **kwargs):
+        found = certify(*args, **kwargs)
+        return replace(found, bound=0.9 * found.bound)
+
+    prior = sparse_prior(120)
+    twice = Prior(
+        np.hstack([prior.C, prior.C]),
+        np.tile(prior.diagonal, 2),
+        np.vstack([prior.factor, prior.factor]),
+        prior.sigma,
+        floor=prior.floor,
+    )
+    monkeypatch.setattr(sys.modules["cloakgp.design.bayes"], "certify", loose)
+    design = bayes(twice)
+    assert design.certified
+    assert design.value == pytest.approx(bayes_value(twice, design.T), rel=1e-9)

@@ -50,6 +50,9 @@ def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> 
         T = merged.T[:, member]
         real = certify(crowd, columns_of(T), gap=gap)
         found = Solution(T, real.value, real.bound, merged.steps)
+        if merged.gap <= gap < found.gap:
+            # A sketch alone does not always say how good it is: what has led to it says more.
+            found, reason = solve(crowd, gap)
     found = shorten(crowd, found, max(gap, found.gap))
     if rank is not None and rank < len(found.T):
         T, more, _ = descend(whole(crowd), found.T[:rank], gap)

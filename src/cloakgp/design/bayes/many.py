@@ -38,8 +38,10 @@ class Effort:
     cells: int = 1024  # cells of people who answer alike; twice as many where that is too few …
     most_cells: int = 8192  # … but no more than this
     rounds: int = 12  # passes over everybody, at most
-    progress: float = 0.2  # a round that leaves more of the gap than this asks for more cells
-    last_level: float = 2e-7  # of the value: what smoothing may cost in the end …
+    progress: float = 0.2  # a round that leaves more of the gap than this has to try harder
+    blamed: float = 10.0  # levels: smoothing may cost this much; a larger gap asks for more cells
+    finer: float = 0.1  # times the last level, where smoothing is to blame
+    last_level: float = 2e-7  # of the value: how much is smoothed in the end …
     rough_level: float = 1e-3  # … and on the first cells
     rough_steps: int = 50  # of a descent on the first cells, where the saddle point is large
     restart: float = 3.0  # times the gap: the level from which a round starts …
@@ -97,7 +99,8 @@ def solve_many(
         place = frame.place(state, level / people.sigma**2)
     now = Turn(frame, place, VL, level)
     best = good = None  # the turn of the least value, and that of the least gap of its own
-    value, bound, gap_of_good, size = np.inf, -np.inf, np.inf, effort.cells
+    value, bound, gap_of_good = np.inf, -np.inf, np.inf
+    size, last_level = effort.cells, effort.last_level
     T: Array | None = None
     for number in range(effort.rounds):
         state = now.state(N)
@@ -110,8 +113,11 @@ def solve_many(
         if value - bound <= gap * value or number == effort.rounds - 1:
             break
         own = found.value - found.bound
-        if not each and (number == 0 or own > effort.progress * gap_of_good):
-            size = size if number == 0 else min(2 * size, effort.most_cells)
+        if own > effort.progress * gap_of_good:
+            if own <= effort.blamed * last_level * value:
+                last_level *= effort.finer
+            else:
+                size = min(2 * size, effort.most_cells)
         if good is not None and own > gap_of_good:
             # Cells led astray: back to where it was better, with more of them.
             now, T = good, None
@@ -128,7 +134,7 @@ def solve_many(
             state = now.state(N)
             heard = listen(people, state, None, keep=False)
         saddle = tilted(people, cells, now, heard)
-        end = effort.last_level * value
+        end = last_level * value
         begin = float(np.clip(effort.restart * (value - bound), 10.0 * end, effort.highest * value))
         path = follow(saddle, now.place, max(begin, end), end, Care())
         now = Turn(now.frame, path.place, VL - state.basis @ heard.xL, end)

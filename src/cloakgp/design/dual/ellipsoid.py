@@ -25,8 +25,9 @@ class Ellipsoid:
         T = whiten(factor, self.V[:, people])
 
         def curvature(d: Array, wide: bool) -> Array:
-            if wide:  # H_ij = (t_iᵀ t_j)²
-                return np.square(T.T @ T) * np.outer(d, d)
+            if wide:  # H_ij = (t_iᵀ t_j)², so d_i H_ij d_j = (√d_i t_iᵀ t_j √d_j)²
+                scaled = T * np.sqrt(d)
+                return np.square(scaled.T @ scaled)
             return d[:, None] * pair_features(T, np.ones((self.rank, self.rank)))
 
         value = 2.0 * float(np.log(np.abs(np.diag(factor))).sum())

@@ -10,6 +10,7 @@ from scipy.linalg import qr
 from cloakgp.design.dual.interior import maximise
 from cloakgp.design.dual.program import People, Program
 from cloakgp.design.result import Array
+from cloakgp.design.workload import sort_kinds
 
 #: The reduced programs are solved to this gap, well below the certificate asked for.
 INNER_GAP = 1e-8
@@ -70,10 +71,8 @@ def _distinct(columns: Array) -> People:
     if len(present) > 20 * ALL_PEOPLE:
         return present  # sorting would cost more than it saves
     # Columns that agree to ten digits count as one; the certificate checks every real column.
-    keys = np.ascontiguousarray(np.round(columns[:, present].T * (1e10 / size.max())) + 0.0)
-    rows = keys.view([("", keys.dtype)] * keys.shape[1]).ravel()
-    first = np.unique(rows, return_index=True)[1]
-    return present[np.sort(first)]
+    order, starts = sort_kinds(columns[:, present], 1e-10)
+    return present[np.sort(np.minimum.reduceat(order, starts))]
 
 
 def _first_people(columns: Array, distinct: People) -> People:

@@ -72,7 +72,8 @@ def _newton_step(point: Point, theta: Array, slack: Array, mu: float) -> tuple[A
 def _solve_plus_identity(A: Array, b: Array) -> Array | None:
     """Return (A + I)⁻¹ b for a positive semidefinite A, or None."""
     A.flat[:: A.shape[0] + 1] += 1.0
-    _, x, failed = dposv(A, b, lower=1)
+    # The transpose of a symmetric matrix is itself, and in LAPACK's order: nothing is copied.
+    _, x, failed = dposv(A.T, b, lower=1, overwrite_a=1)
     return None if failed or not np.isfinite(x.sum()) else x
 
 
