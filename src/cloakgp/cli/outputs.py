@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from cloakgp.cli.tables import to_csv
 from cloakgp.errors import CommandError
 from cloakgp.files import write_file
-from cloakgp.plot.draw import plot_release
 from cloakgp.release.release import Release
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RELEASE, PREDICTIONS, PLOT, STATEMENT = OUTPUTS = (
     "release.cloakgp",
@@ -59,5 +61,5 @@ def write_rest(release: Release, folder: Path) -> None:
     """Write everything that follows from a release, which has to be saved already."""
     write_file(folder / PREDICTIONS, to_csv(predictions(release)))
     if release.facts.X.shape[1] <= 2:
-        write_file(folder / PLOT, picture(plot_release(release), ".png"))
+        write_file(folder / PLOT, picture(release.plot(), ".png"))
     write_file(folder / STATEMENT, release.statement().encode())

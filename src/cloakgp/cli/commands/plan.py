@@ -24,7 +24,6 @@ from cloakgp.cli.settings.options import (
 )
 from cloakgp.errors import CommandError
 from cloakgp.files import write_file
-from cloakgp.plot.draw import plot_plan
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -56,7 +55,7 @@ def plan_command(
     with working():
         plan = Job.read(data, settings).plan()
     if plot is not None:
-        write_file(plot, picture(plot_plan(plan, target_names=settings.output), plot.suffix))
+        write_file(plot, picture(plan.plot(target_names=settings.output), plot.suffix))
     if not as_json:
         show_plan(screen(), plan, settings)
     with working() as step:
