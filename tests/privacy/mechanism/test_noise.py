@@ -42,8 +42,8 @@ def refutes_the_claim(null, moved):
     )
 
 
-def sample_pair(people=500, rounds=260):
-    """130,000 draws of the worst-column statistic for each of two neighbours.
+def sample_pair(people=500, rounds=200):
+    """100,000 draws of the worst-column statistic for each of two neighbours.
 
     With T the identity every person has a row of their own: changing person i from 0 to 1 moves
     entry i alone, entries are independent, so one release is one draw for each person.
