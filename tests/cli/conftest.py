@@ -4,7 +4,7 @@ import pytest
 from command_line import outcomes, people
 from sklearn.gaussian_process.kernels import RBF
 
-from cloakgp import Ledger, PrivateGPRegressor
+from cloakgp import Ledger, PrivateGPRegressor, Release
 from cloakgp.cli.tables import to_csv
 
 
@@ -25,6 +25,13 @@ def cases(tmp_path):
 @pytest.fixture
 def book(tmp_path):
     return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5, create=True)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave pictures out, for tests that run many commands and look at none of them."""
+    monkeypatch.setattr("cloakgp.cli.outputs.picture", lambda figure, ending: b"")
+    monkeypatch.setattr(Release, "plot", lambda release: None)
 
 
 @pytest.fixture(scope="session")
