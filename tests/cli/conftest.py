@@ -4,7 +4,7 @@ import pytest
 from command_line import outcomes, people
 from sklearn.gaussian_process.kernels import RBF
 
-from cloakgp import Ledger, PrivateGPRegressor, Release
+from cloakgp import Ledger, PrivateGPRegressor
 from cloakgp.cli.tables import to_csv
 
 
@@ -30,8 +30,7 @@ def book(tmp_path):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave pictures out, for tests that run many commands and look at none of them."""
-    monkeypatch.setattr("cloakgp.cli.outputs.picture", lambda figure, ending: b"")
-    monkeypatch.setattr(Release, "plot", lambda release: None)
+    monkeypatch.setattr("cloakgp.cli.outputs.picture_of_release", lambda release: b"")
 
 
 @pytest.fixture(scope="session")

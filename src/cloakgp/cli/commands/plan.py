@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cloakgp.cli.job import Job
-from cloakgp.cli.outputs import picture
+from cloakgp.cli.outputs import picture_of_plan
 from cloakgp.cli.preflight import check_picture
 from cloakgp.cli.reports import plan_report, show_comparisons, show_plan
 from cloakgp.cli.screen import print_json, screen, working
@@ -55,7 +55,7 @@ def plan_command(
     with working():
         plan = Job.read(data, settings).plan()
     if plot is not None:
-        write_file(plot, picture(plan.plot(target_names=settings.output), plot.suffix))
+        write_file(plot, picture_of_plan(plan, settings.output, plot.suffix))
     if not as_json:
         show_plan(screen(), plan, settings)
     with working() as step:
