@@ -36,7 +36,8 @@ def classifier(**options):
 
 
 def searching(estimator=None, grid=None, **options):
-    estimator = regressor(epsilon=2.0) if estimator is None else estimator
+    """A search of the usual people, by default with the design that is found soonest."""
+    estimator = regressor(epsilon=2.0, design="total") if estimator is None else estimator
     return PrivateGridSearch(estimator, GRID if grid is None else grid, **{"cv": 3, **options})
 
 

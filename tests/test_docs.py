@@ -33,7 +33,7 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
     for language, text in found:
         if language == "sh":
             for line in text.splitlines():
-                execute(line)
+                execute(line, installed=page == "README.md")
         elif language == "toml":
             Path(re.match(r"# (\S+\.toml)\n", text)[1]).write_text(text)
         elif language == "python":
@@ -42,10 +42,10 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
             pytest.fail(f"{page} has a block of {language!r}, which nothing runs")
 
 
-def execute(line):
-    """Run a command: ``cloakgp`` in this process, but for ``verify``, as it is installed."""
+def execute(line, installed):
+    """Run a command: ``cloakgp`` in this process, but for one ``verify``, as it is installed."""
     words = shlex.split(line)
-    if words[0] == "cloakgp" and words[1] != "verify":
+    if words[0] == "cloakgp" and not (installed and words[1] == "verify"):
         result = run(*words[1:])
         assert result.exit_code == 0, f"{line}\n{result.output}"
     else:

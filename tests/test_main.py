@@ -17,7 +17,6 @@ MOMENTS = [
     "scipy.linalg",
     "sklearn.base",
     "pandas",
-    "matplotlib",
     "cloakgp.plan.plan",
 ]
 

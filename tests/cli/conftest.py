@@ -27,6 +27,12 @@ def book(tmp_path):
     return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5, create=True)
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave pictures out, for tests that run many commands and look at none of them."""
+    monkeypatch.setattr("cloakgp.cli.outputs.picture_of_release", lambda release: b"")
+
+
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory):
     """A release file that tests only read."""

@@ -9,7 +9,7 @@ from cloakgp.cli import outputs
 from cloakgp.cli.job import Job
 
 
-@pytest.mark.parametrize("victim", ["write_file", "plot_release", "to_csv"])
+@pytest.mark.parametrize("victim", ["write_file", "picture_of_release", "to_csv"])
 def test_whatever_fails_in_writing_fails_in_the_rehearsal_unspent(
     data, tmp_path, monkeypatch, victim
 ):

@@ -11,6 +11,8 @@ from cloakgp.cli.tables import to_csv
 from cloakgp.cli.wording import in_options
 from cloakgp.gp import exact
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 LABELS = ("--task", "classification", "--inputs", "age", "--output", "ill")
 THREE = (*LABELS, "--classes", "a,b,c")
 COUNTS = ("--task", "counts", "--inputs", "age", "--output", "falls", "--cap", "9")

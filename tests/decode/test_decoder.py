@@ -254,13 +254,13 @@ def errors_and_uncertainty(case, decode, design, epsilon, draws=DRAWS):
         return np.rint(scale * rng.standard_normal(count)).astype(np.int64)
 
     found = plan.facts.decoder(plan.sketch.rounded)
-    errors = []
+    budget, errors = Budget(epsilon, 1e-05), []
     for f, y in zip(*prior.draw(rng, 0.5, draws), strict=True):
         noisy = release_sketch(
             plan.sketch,
             y,
             BOUNDS,
-            Budget(epsilon, 1e-05),
+            budget,
             groups=groups,
             noise=Noise(rehearsal=noise),
         )

@@ -92,8 +92,9 @@ def test_inputs_of_any_scale_give_finite_predictions_without_a_warning(case, ind
     model = ESTIMATORS[kind](inducing=inducing).set_params(kernel=None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.all(np.isfinite(model.plan(X).noise_std))
-        fitted = model.fit(X, HEIGHTS[: len(X)].copy())
+        plan = model.plan(X)
+        assert np.all(np.isfinite(plan.noise_std))
+        fitted = model.fit(X, HEIGHTS[: len(X)].copy(), plan=plan)
         assert np.all(np.isfinite(fitted.predict(X)))
         assert np.all(np.isfinite(fitted.uncertainty(X).dp))
     assert fitted.release_.verify().ok

@@ -670,9 +670,13 @@ def test_no_jitter_is_reported_where_none_was_needed():
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("people", [1, 2])
 def test_one_or_two_people_are_enough(people, design):
-    for decode in ("bayes", "direct"):
-        model = estimator(design=design, decode=decode).fit(X[:people], y[:people])
+    for decode, learn in (("bayes", "auto"), ("bayes", False), ("direct", False)):
+        model = estimator(design=design, decode=decode, learn=learn).fit(X[:people], y[:people])
         assert_sound(model, POINTS)
+
+
+@pytest.mark.parametrize("people", [1, 2])
+def test_one_or_two_people_are_enough_for_inducing_inputs(people):
     assert_sound(estimator(inducing=1).fit(X[:people], y[:people]), POINTS)
 
 

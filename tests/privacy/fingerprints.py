@@ -86,6 +86,12 @@ class Module:
         return frozenset(found)
 
 
+@cache
+def parsed(source: str) -> Module:
+    """Return the module with this text; a copy of the core shares all files that are unchanged."""
+    return Module(source)
+
+
 class Core:
     """All files below a folder, as the modules of one package."""
 
@@ -96,7 +102,7 @@ class Core:
     def modules(self) -> dict[str, Module]:
         """Path below the root -> module."""
         return {
-            path.relative_to(self.root).as_posix(): Module(path.read_text("utf-8"))
+            path.relative_to(self.root).as_posix(): parsed(path.read_text("utf-8"))
             for path in sorted(self.root.rglob("*.py"))
         }
 

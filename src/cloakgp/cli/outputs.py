@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from cloakgp.cli.tables import to_csv
 from cloakgp.errors import CommandError
 from cloakgp.files import write_file
-from cloakgp.plot.draw import plot_release
+from cloakgp.plan.plan import Plan
 from cloakgp.release.release import Release
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RELEASE, PREDICTIONS, PLOT, STATEMENT = OUTPUTS = (
     "release.cloakgp",
@@ -48,8 +51,21 @@ def marked_predictions(release: Release, points: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(private=False)
 
 
-def picture(figure: Figure, ending: str) -> bytes:
-    """Return a figure as the contents of a file with this ending."""
+def picture_of_plan(plan: Plan, names: tuple[str, ...], ending: str) -> bytes:
+    """Return the picture of a plan, as the contents of a file with this ending."""
+    from cloakgp.plot.draw import plot_plan
+
+    return _contents(plot_plan(plan, target_names=names), ending)
+
+
+def picture_of_release(release: Release) -> bytes:
+    """Return the picture of a release, as the contents of a file."""
+    from cloakgp.plot.draw import plot_release
+
+    return _contents(plot_release(release), ".png")
+
+
+def _contents(figure: Figure, ending: str) -> bytes:
     buffer = BytesIO()
     figure.savefig(buffer, format=ending.lstrip(".").lower(), dpi=150)
     return buffer.getvalue()
@@ -59,5 +75,5 @@ def write_rest(release: Release, folder: Path) -> None:
     """Write everything that follows from a release, which has to be saved already."""
     write_file(folder / PREDICTIONS, to_csv(predictions(release)))
     if release.facts.X.shape[1] <= 2:
-        write_file(folder / PLOT, picture(plot_release(release), ".png"))
+        write_file(folder / PLOT, picture_of_release(release))
     write_file(folder / STATEMENT, release.statement().encode())

@@ -8,6 +8,8 @@ from command_line import PLAN, fails, people, run
 from cloakgp.cli.tables import to_csv
 from cloakgp.cli.tables.owners import owner_key
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SAME = [
     ("7", "7.0"),
     ("7", "07"),

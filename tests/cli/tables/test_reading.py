@@ -12,6 +12,8 @@ from cloakgp import Release
 from cloakgp.cli.tables import read_columns, to_csv
 from cloakgp.errors import CommandError
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.mark.parametrize(
     ("name", "content", "part"),

@@ -312,7 +312,7 @@ def test_two_workers_make_the_same_plan_as_one():
 )
 def test_a_plan_with_other_settings_is_refused(usual, change, message):
     """What it states would not be what is spent."""
-    made = searching(regressor(epsilon=2.0)).set_params(**change)
+    made = searching().set_params(**change)
     with pytest.raises(ValueError, match=message):
         made.fit(X, SMOOTH, plan=usual)
     assert not hasattr(made, "best_index_")

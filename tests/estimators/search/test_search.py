@@ -464,7 +464,7 @@ def test_it_predicts_as_the_release_does_and_knows_its_inputs():
 def test_points_given_as_a_frame_are_found_by_name():
     frame = pd.DataFrame({"age": X[:12, 0], "weight": X[12:24, 0]})
     at = frame[["weight", "age"]].head(4)
-    made = searching(grid={"rank": [3]})
+    made = searching(regressor(epsilon=2.0), {"rank": [3]})
     plan, same = made.plan(frame, at=at), made.plan(frame.to_numpy(), at=frame.head(4).to_numpy())
     np.testing.assert_allclose(plan.sensitivities, same.sensitivities, rtol=1e-3)
     other = made.plan(frame, at=at.set_axis(["age", "weight"], axis=1))

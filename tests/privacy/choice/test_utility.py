@@ -57,7 +57,7 @@ def clamped_quadrature(p, u, tau, loss):
             return abs(v - u) ** power * mp.npdf(v, p, tau)
 
         # pieces of a few standard deviations, so that no peak is overlooked
-        marks = sorted({mp.mpf(0), mp.mpf(1), u, *(p + k * tau for k in range(-12, 13))})
+        marks = sorted({mp.mpf(0), mp.mpf(1), u, *(p + k * tau for k in range(-12, 13, 3))})
         marks = [m for m in marks if 0 <= m <= 1]
         below, above = mp.ncdf(-p / tau), mp.ncdf((p - 1) / tau)
         return mp.quad(inside, marks) + below * u**power + above * (1 - u) ** power

@@ -42,8 +42,8 @@ def refutes_the_claim(null, moved):
     )
 
 
-def sample_pair(people=500, rounds=260):
-    """130,000 draws of the worst-column statistic for each of two neighbours.
+def sample_pair(people=500, rounds=200):
+    """100,000 draws of the worst-column statistic for each of two neighbours.
 
     With T the identity every person has a row of their own: changing person i from 0 to 1 moves
     entry i alone, entries are independent, so one release is one draw for each person.
@@ -79,10 +79,10 @@ def worst_direction(T, y, rounds):
     neighbour = y.copy()
     neighbour[0] = 1.0 - y[0]
     column = T.rounded[:, 0] * (neighbour[0] - y[0])
-    start = T.rounded @ y
+    start, asked = T.rounded @ y, Budget(EPSILON, DELTA)
 
     def draw(values):
-        noisy = release(T, values, (0, 1), Budget(EPSILON, DELTA)).s
+        noisy = release(T, values, (0, 1), asked).s
         return column @ (noisy - start) / np.linalg.norm(column)
 
     null = np.array([draw(y) for _ in range(rounds)])
@@ -107,8 +107,8 @@ def test_the_audit_passes_along_the_worst_column_of_a_dense_sketch():
 
 def standardised_noise(scale_error=1.0, rows=4, rounds=3000):
     T = quantise(np.eye(rows))
-    sigma = gaussian_sigma(EPSILON, DELTA)
-    draws = [release(T, np.ones(rows), (0, 1), Budget(EPSILON, DELTA)).s - 1 for _ in range(rounds)]
+    sigma, asked = gaussian_sigma(EPSILON, DELTA), Budget(EPSILON, DELTA)
+    draws = [release(T, np.ones(rows), (0, 1), asked).s - 1 for _ in range(rounds)]
     return np.array(draws) / (sigma * scale_error)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cloakgp.cli.job import Job
-from cloakgp.cli.outputs import RELEASE, picture, predictions
+from cloakgp.cli.outputs import RELEASE, picture_of_plan, predictions
 from cloakgp.cli.progress import Progress
 from cloakgp.cli.publish import publish
 from cloakgp.cli.reports import (
@@ -28,7 +28,6 @@ from cloakgp.cli.tables.points import read_points
 from cloakgp.datasets import make_diagnoses, make_heights
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
-from cloakgp.plot.draw import plot_plan
 from cloakgp.release.release import Release
 
 EXAMPLES = "Example:\n\ncloakgp demo --out demo-output"
@@ -70,8 +69,7 @@ def demo_command(
         job = Job.read(data, settings, to_release=True)
         plan = job.plan()
         report = plan_report(plan, settings, step)
-    drawn = plot_plan(plan, target_names=settings.output)
-    write_file(out / "plan.png", picture(drawn, ".png"))
+    write_file(out / "plan.png", picture_of_plan(plan, settings.output, ".png"))
     show_plan(console, plan, settings)
     show_comparisons(console, plan, report)
     heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cloakgp.cli.job import Job
-from cloakgp.cli.outputs import picture
+from cloakgp.cli.outputs import picture_of_plan
 from cloakgp.cli.preflight import check_picture
 from cloakgp.cli.reports import plan_report, show_comparisons, show_plan
 from cloakgp.cli.screen import print_json, screen, working
@@ -24,7 +24,6 @@ from cloakgp.cli.settings.options import (
 )
 from cloakgp.errors import CommandError
 from cloakgp.files import write_file
-from cloakgp.plot.draw import plot_plan
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -56,7 +55,7 @@ def plan_command(
     with working():
         plan = Job.read(data, settings).plan()
     if plot is not None:
-        write_file(plot, picture(plot_plan(plan, target_names=settings.output), plot.suffix))
+        write_file(plot, picture_of_plan(plan, settings.output, plot.suffix))
     if not as_json:
         show_plan(screen(), plan, settings)
     with working() as step:
