@@ -52,6 +52,7 @@ def curve(
     at, parts = frame.across(x), [axes(frame, input_.name, name, columns=5 if size != WIDE else 8)]
     parts += [_bound(frame, b) for b in bounds if b is not None and y[0] < b < y[1]]
     several = len(series) > 1
+    series = [_cut(one, bounds) for one in series]
     for number, one in enumerate(series):
         low, high, value = (_within(frame, v) for v in (one.low, one.high, one.value))
         kind = f" class-{number % 8}" if several else ""
@@ -107,6 +108,17 @@ def cut(value: float, bounds: Bounds) -> float:
     """Return a value within the bounds: outputs never lie outside."""
     lo, hi = bounds
     return max(lo, value if hi is None else min(hi, value))
+
+
+def _cut(one: Series, bounds: Bounds) -> Series:
+    """Return a curve within the bounds: outputs never lie outside."""
+
+    def inside(values: Array) -> Array:
+        return np.clip(values, *bounds)
+
+    noise = None if one.noise is None else (inside(one.noise[0]), inside(one.noise[1]))
+    low, value, high = (inside(v) for v in (one.low, one.value, one.high))
+    return Series(one.name, value, low, high, noise)
 
 
 def _rug(frame: Frame, people: Array) -> Html:

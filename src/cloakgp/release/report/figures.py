@@ -19,13 +19,14 @@ from cloakgp.release.report.svg import figure, shortened
 from cloakgp.release.report.words import Html, element, joined
 
 
-def figures(reading: Reading, inputs: list[Input]) -> Html:
-    """Return all pictures of a release with what they show in words."""
+def figures(reading: Reading, inputs: list[Input], ask: Html) -> Html:
+    """Return all pictures of a release; ``ask`` is put where its answers are seen."""
     if len(inputs) == 1:
-        return _curves(reading, inputs)
+        return joined(_curves(reading, inputs, ask))
     if len(inputs) == 2:
-        return _maps(reading, inputs)
-    return _panels(reading, inputs)
+        first, *others = _maps(reading, inputs)
+        return joined([first, ask, *others])
+    return joined([ask, *_panels(reading, inputs)])
 
 
 def shown_inputs(reading: Reading, inputs: list[Input]) -> list[int]:
@@ -45,7 +46,7 @@ def _name(reading: Reading, group: list[int]) -> str:
     return reading.names[group[0]]
 
 
-def _curves(reading: Reading, inputs: list[Input]) -> Html:
+def _curves(reading: Reading, inputs: list[Input], ask: Html) -> list[Html]:
     facts, (only,) = reading.release.facts, inputs
     points = along(inputs, 0, CURVE)
     x, series = points[:, 0], reading.at(points, noise=True)
@@ -61,6 +62,8 @@ def _curves(reading: Reading, inputs: list[Input]) -> Html:
             for size, kind in ((curves.WIDE, "wide"), (curves.NARROW, "narrow"))
         ]
         parts = [*drawn, _legend(reading, some)]
+        if not found:
+            parts.append(ask)
         if len(some) == 1:
             parts += [
                 element("h3", "How sure"),
@@ -77,10 +80,10 @@ def _curves(reading: Reading, inputs: list[Input]) -> Html:
         table = element("div", curves.table(x, some, only, bounds), class_="scroll")
         parts.append(element("details", element("summary", "The same in numbers"), table))
         found.append(element("figure", *parts))
-    return joined(found)
+    return found
 
 
-def _maps(reading: Reading, inputs: list[Input]) -> Html:
+def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
     facts = reading.release.facts
     x, y, points = plane(inputs)
     series, visible = reading.at(points), maps.nearness(facts, inputs, points)
@@ -98,7 +101,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> Html:
             sure, unit = values.max(axis=0), "probability of that class"
             shades, limits = colours.SURE_TO_UNSURE[::-1], (1.0 / len(some), 1.0)
         else:
-            one, title = some[0], name[:1].upper() + name[1:]
+            one, title = some[0], name
             first = maps.draw_map(
                 (x, y),
                 one.value,
@@ -110,7 +113,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> Html:
                 facts,
                 **marks,
             )
-            sure, unit = one.reach, "half the width of the 95 % band"
+            sure, unit = one.reach, "± of the 95 % band"
             shades = colours.SURE_TO_UNSURE
             limits = (0.0, float(np.quantile(sure[visible > 0.5], 0.99)))
         second = maps.draw_map(
@@ -118,7 +121,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> Html:
         )
         both = [
             element("div", element("h3", title), first),
-            element("div", element("h3", "How sure: ", element("span", unit)), second),
+            element("div", element("h3", f"How sure: {unit}"), second),
         ]
         words = [
             "Dots are the public inputs. Colours fade where nobody is near: there the map shows "
@@ -131,7 +134,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> Html:
             parts.append(_legend(reading, some))
         parts.append(element("figcaption", " ".join(words)))
         found.append(element("figure", *parts))
-    return joined(found)
+    return found
 
 
 def _limits(
@@ -145,7 +148,7 @@ def _limits(
     return curves.cut(float(near.min()), bounds), curves.cut(float(near.max()), bounds)
 
 
-def _panels(reading: Reading, inputs: list[Input]) -> Html:
+def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
     facts = reading.release.facts
     chosen = panels_of(reading, inputs)
     read = [reading.at(along(inputs, column, PANEL)) for column in chosen]
@@ -193,7 +196,7 @@ def _panels(reading: Reading, inputs: list[Input]) -> Html:
                 element("figcaption", f"{words} Medians: {medians}."),
             )
         )
-    return joined(found)
+    return found
 
 
 def _legend(reading: Reading, series: list[Series]) -> Html:

@@ -88,7 +88,7 @@ def _finished(
     room = Frame(
         frame.width, frame.height - SCALE, x=frame.x, y=frame.y, top=frame.top, bottom=40.0
     )
-    names = axes(room, inputs[0].name, inputs[1].name, columns=5)
+    names = axes(room, inputs[0].name, inputs[1].name, columns=5, grid=False)
     return drawing(
         frame, *parts, names, element("g", class_="cursor"), title=title, **attributes
     )

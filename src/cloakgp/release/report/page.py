@@ -119,17 +119,14 @@ def _header(reading: Reading, inputs: list[Input]) -> Html:
 
 def _picture(reading: Reading, inputs: list[Input], exact: bool, grid: bool) -> Html:
     release = reading.release
-    parts = [figures(reading, inputs)]
     if exact or grid:
-        parts.append(_ask(reading, inputs, exact))
+        ask = _ask(reading, inputs, exact)
     else:
-        parts.append(
-            element(
-                "p",
-                "The kernel of this release is not one that this page can compute with, so it has "
-                "no predictions at places of your own; use Python or the command line.",
-                class_="note",
-            )
+        ask = element(
+            "p",
+            "This page cannot compute with the kernel or the design of this release, so it has no "
+            "predictions at places of your own; use Python or the command line.",
+            class_="note",
         )
     facts = [
         ("people", f"{release.facts.people:,}"),
@@ -139,7 +136,12 @@ def _picture(reading: Reading, inputs: list[Input], exact: bool, grid: bool) -> 
         ("made", release.created[:10]),
     ]
     pairs = [element("div", element("dt", key), element("dd", value)) for key, value in facts]
-    return element("section", *parts, element("dl", *pairs, class_="facts"), id="picture")
+    return element(
+        "section",
+        figures(reading, inputs, ask),
+        element("dl", *pairs, class_="facts"),
+        id="picture",
+    )
 
 
 def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:

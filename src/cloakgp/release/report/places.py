@@ -25,7 +25,7 @@ FEW = 7
 
 @dataclass(frozen=True)
 class Input:
-    """One public input: its name, where it lies, and its typical value."""
+    """One public input: its name, where it lies, and its median, to four digits."""
 
     name: str
     lo: float
@@ -42,7 +42,8 @@ def inputs_of(facts: Facts) -> list[Input]:
         if not hi > lo:
             half = 0.5 * max(abs(lo), 1.0)
             lo, hi = lo - half, hi + half
-        found.append(Input(name, lo, hi, float(np.median(facts.X[:, column]))))
+        typical = float(f"{np.median(facts.X[:, column]):.4g}")
+        found.append(Input(name, lo, hi, min(max(typical, lo), hi)))
     return found
 
 

@@ -94,26 +94,25 @@ def shortened(name: str, longest: int = LONGEST) -> str:
     return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
-def axes(frame: Frame, x_name: str, y_name: str = "", *, rows: int = 5, columns: int = 7) -> Html:
-    """Return grid lines with their numbers, and the names of the axes."""
+def axes(
+    frame: Frame, x_name: str, y_name: str, *, rows: int = 5, columns: int = 7, grid: bool = True
+) -> Html:
+    """Return the numbers along both sides, with grid lines, and the names of the axes."""
     parts = []
     for tick in ticks(*frame.y, rows):
         at = float(frame.down(tick))
-        parts.append(
-            element("path", class_="grid", d=f"M{_n(frame.left)} {_n(at)}H{_n(frame.side)}")
-        )
+        if grid:
+            across = f"M{_n(frame.left)} {_n(at)}H{_n(frame.side)}"
+            parts.append(element("path", class_="grid", d=across))
         parts.append(label(frame.left - 8, at + 4, figure(tick), class_="tick", text_anchor="end"))
     for tick in ticks(*frame.x, columns):
         at = float(frame.across(tick))
         where = {"class_": "tick", "text_anchor": "middle"}
         parts.append(label(at, frame.floor + 18, figure(tick), **where))
     middle = 0.5 * (frame.left + frame.side)
-    name = shortened(x_name)
-    parts.append(
-        label(middle, frame.height - 4, name, class_="name", text_anchor="middle")
-    )
-    if y_name:
-        parts.append(label(0, 11, shortened(y_name), class_="name"))
+    below = {"class_": "name", "text_anchor": "middle"}
+    parts.append(label(middle, frame.height - 4, shortened(x_name), **below))
+    parts.append(label(0, 11, shortened(y_name), class_="name"))
     return joined(parts)
 
 
