@@ -185,7 +185,10 @@ def test_nothing_scrolls_sideways_on_a_phone(started, written, name):
 
 #: What the contrast of words must be at least: WCAG 2 AA.
 CONTRAST = """() => {
-  const light = (c) => { const v = c / 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const light = (c) => {
+    const v = c / 255;
+    return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  };
   const parts = (s) => s.match(/[\\d.]+/g).map(Number);
   const lum = ([r, g, b]) => 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
   const ground = (node) => {
@@ -196,13 +199,14 @@ CONTRAST = """() => {
     return [255, 255, 255];
   };
   const found = [];
-  for (const node of document.querySelectorAll("p,li,h1,h2,h3,td,th,dt,dd,code,pre,a,label,summary,figcaption,.tick,.name")) {
+  const names = "p,li,h1,h2,h3,td,th,dt,dd,code,pre,a,label,summary,figcaption,.tick,.name";
+  for (const node of document.querySelectorAll(names)) {
     if (!node.textContent.trim() || !node.getClientRects().length) continue;
     const style = getComputedStyle(node);
     const ink = parts(node.namespaceURI.endsWith("svg") ? style.fill : style.color);
     const [a, b] = [lum(ink), lum(ground(node))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push(`${node.tagName}.${node.className.baseVal ?? node.className} ${ratio.toFixed(2)}`);
+    if (ratio < 4.5) found.push(`${node.outerHTML.slice(0, 60)} ${ratio.toFixed(2)}`);
   }
   return found;
 }"""

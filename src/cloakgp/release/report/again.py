@@ -32,7 +32,7 @@ def settings_toml(reading: Reading) -> str:
         "delta": facts.budget.delta,
         "calibration": facts.budget.calibration,
         **_prior(facts, reading),
-        "prior_mean": facts.prior_mean.tolist(),
+        "prior_mean": (facts.prior_mean + 0.0).tolist(),  # no −0
         "design": facts.design,
         "decode": facts.decode,
     }
@@ -45,7 +45,9 @@ def settings_toml(reading: Reading) -> str:
     lines = [f"{name} = {_value(value)}" for name, value in settings.items()]
     lines += [f"# {comment}" for comment in _unknown(facts, reading)]
     if release.selection is not None:
-        lines.append("# Its settings were chosen privately, by `cloakgp select`, at a cost of its own.")
+        lines.append(
+            "# Its settings were chosen privately, by `cloakgp select`, at a cost of its own."
+        )
     return _HEAD + "\n".join(lines) + "\n"
 
 
@@ -69,7 +71,9 @@ def _unknown(facts: Facts, reading: Reading) -> list[str]:
         found.append('groups = "…": the column that names the owner of each row')
     found += reading.unknown_settings()
     if facts.family is not None and not _is_default(facts, facts.family):
-        found.append("kernel: learnt around a kernel or noise that was given; see the hyperparameters")
+        found.append(
+            "kernel: learnt around a kernel or noise that was given; see the hyperparameters"
+        )
     elif facts.family is None and "learn" not in _prior(facts, reading):
         found.append("kernel: one that takes more than a line; give it in Python")
     return found

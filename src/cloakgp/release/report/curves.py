@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,16 +47,20 @@ def curve(
     bounds: Bounds,
     y: tuple[float, float],
     people: Array,
-    **attributes: object,
+    *,
+    marked: bool,
+    **attributes: Any,
 ) -> Html:
-    """Return the drawing of one curve, or of several classes; ``people`` are inputs to mark."""
+    """Return the drawing of one curve, or of several classes.
+
+    ``people`` are inputs to mark; ``marked`` says whether the bounds are, too.
+    """
     frame = Frame(*size, x=(input_.lo, input_.hi), y=y, top=26.0)
     at, parts = frame.across(x), [axes(frame, input_.name, name, columns=5 if size != WIDE else 8)]
-    parts += [_bound(frame, b) for b in bounds if b is not None and y[0] < b < y[1]]
     several = len(series) > 1
     series = [_cut(one, bounds) for one in series]
     for number, one in enumerate(series):
-        low, high, value = (_within(frame, v) for v in (one.low, one.high, one.value))
+        low, high = (_within(frame, end) for end in (one.low, one.high))
         kind = f" class-{number % 8}" if several else ""
         parts.append(area(at, low, high, class_=f"band{kind}", data_band=number))
         if one.noise is not None and not several:
@@ -64,9 +70,9 @@ def curve(
             parts += [line(at, end, class_="rim") for end in (low, high)]
     for number, one in enumerate(series):
         kind = f" class-{number % 8}" if several else ""
-        parts.append(
-            line(at, _within(frame, one.value), class_=f"curve{kind}", data_curve=number)
-        )
+        parts.append(line(at, _within(frame, one.value), class_=f"curve{kind}", data_curve=number))
+    if marked:
+        parts += [_bound(frame, b) for b in bounds if b is not None and y[0] < b < y[1]]
     parts.append(_rug(frame, people))
     shown = f"{name} by {input_.name}, with its 95 % band"
     return drawing(frame, *parts, element("g", class_="cursor"), title=shown, **attributes)
@@ -78,8 +84,8 @@ def strip(size: tuple[int, int], x: Array, one: Series, input_: Input, name: str
     top = 1.08 * float(np.quantile(reach, 0.98)) or 1.0
     frame = Frame(size[0], STRIP, x=(input_.lo, input_.hi), y=(0.0, top), top=26.0)
     at, floor = frame.across(x), np.full(len(x), frame.floor)
-    about = {"rows": 3, "columns": 5 if size != WIDE else 8}
-    parts = [axes(frame, input_.name, f"± {name}", **about)]
+    columns = 5 if size != WIDE else 8
+    parts = [axes(frame, input_.name, f"± {name}", rows=3, columns=columns)]
     parts.append(area(at, floor, _within(frame, reach), class_="band"))
     if noise is not None:
         parts.append(area(at, floor, _within(frame, noise), class_="noise"))

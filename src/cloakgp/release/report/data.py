@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.release.outcomes import NODES
 from cloakgp.release.report.model import page_model
 from cloakgp.release.report.places import Input
 from cloakgp.release.report.readings import NORMAL_95, Reading, Series
@@ -17,6 +16,8 @@ Array = NDArray[np.float64]
 
 #: Places of a grid along one input, or along each of two, and how far beyond the people it goes.
 LONG, SQUARE, BEYOND = 1601, 121, 0.25
+#: Nodes of the integral over rates, as many as Python uses for quantiles of counts.
+NODES = 40
 #: Digits of the numbers of a grid.
 DIGITS = 7
 

@@ -40,6 +40,11 @@ def _groups(reading: Reading, series: list[Series]) -> list[list[int]]:
     return [numbers] if reading.classes is not None else [[number] for number in numbers]
 
 
+def _stamp(reading: Reading) -> dict[str, str]:
+    """Return what is written across every picture of a release without a guarantee."""
+    return {} if reading.release.private else {"stamp": "NOT PRIVATE"}
+
+
 def _name(reading: Reading, group: list[int]) -> str:
     if reading.classes is not None:
         return f"probability of {reading.title}"
@@ -50,14 +55,24 @@ def _curves(reading: Reading, inputs: list[Input], ask: Html) -> list[Html]:
     facts, (only,) = reading.release.facts, inputs
     points = along(inputs, 0, CURVE)
     x, series = points[:, 0], reading.at(points, noise=True)
-    found = []
+    found: list[Html] = []
     for group in _groups(reading, series):
         some, bounds = [series[c] for c in group], reading.bounds(group[0])
         name, y = _name(reading, group), curves.heights(some, bounds)
-        marks = {"data_varies": "0", "data_series": " ".join(map(str, group))}
+        marks = {"data_varies": "0", "data_series": " ".join(map(str, group)), **_stamp(reading)}
         drawn = [
             curves.curve(
-                size, x, some, only, name, bounds, y, facts.X[:, 0], class_=kind, **marks
+                size,
+                x,
+                some,
+                only,
+                name,
+                bounds,
+                y,
+                facts.X[:, 0],
+                marked=reading.clipped,
+                class_=kind,
+                **marks,
             )
             for size, kind in ((curves.WIDE, "wide"), (curves.NARROW, "narrow"))
         ]
@@ -87,7 +102,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
     facts = reading.release.facts
     x, y, points = plane(inputs)
     series, visible = reading.at(points), maps.nearness(facts, inputs, points)
-    marks = {"data_varies": "0 1", "data_series": "0"}
+    marks = {"data_varies": "0 1", "data_series": "0", **_stamp(reading)}
     found = []
     for group in _groups(reading, series):
         some = [series[c] for c in group]
@@ -95,9 +110,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
         if len(some) > 1:
             values = np.array([one.value for one in some])
             title = f"Most probable {shortened(reading.title)}"
-            first = maps.draw_classes(
-                values, visible, inputs, title, reading.names, facts, **marks
-            )
+            first = maps.draw_classes(values, visible, inputs, title, reading.names, facts, **marks)
             sure, unit = values.max(axis=0), "probability of that class"
             shades, limits = colours.SURE_TO_UNSURE[::-1], (1.0 / len(some), 1.0)
         else:
@@ -137,9 +150,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
     return found
 
 
-def _limits(
-    reading: Reading, one: Series, number: int, visible: np.ndarray
-) -> tuple[float, float]:
+def _limits(reading: Reading, one: Series, number: int, visible: np.ndarray) -> tuple[float, float]:
     """Return what the colours of a map span: what is found near people, within the bounds."""
     if reading.classes is not None:
         return 0.0, 1.0
@@ -161,6 +172,7 @@ def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
             x = along(inputs, column, PANEL)[:, column]
             some = [series[c] for c in group]
             marks = {"data_varies": str(column), "data_series": " ".join(map(str, group))}
+            marks |= _stamp(reading)
             panels.append(
                 curves.curve(
                     curves.PANEL,
@@ -171,6 +183,7 @@ def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
                     bounds,
                     y,
                     facts.X[:, column],
+                    marked=reading.clipped,
                     data_redraw=True,
                     **marks,
                 )

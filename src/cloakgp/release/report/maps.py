@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from contourpy import contour_generator
 from numpy.typing import NDArray
@@ -17,8 +19,9 @@ Array = NDArray[np.float64]
 
 #: Width and height of a map, and the room below it for its scale of colours.
 WIDTH, HEIGHT, SCALE = 380, 372, 46
-#: Further than this share of the ranges from every person, a map is faded, down to this.
-NEAR, FAINT = 0.07, 0.25
+#: Further from every person than most people are from each other, a map is faded, down to this;
+#: at least this share of the ranges counts as near.
+NEAR, FAINT = 0.05, 0.25
 #: Dots of people, at most.
 MOST_DOTS = 500
 
@@ -27,8 +30,12 @@ def nearness(facts: Facts, inputs: list[Input], points: Array) -> Array:
     """Return how visible each place is: 1 where people are, less where nobody is near."""
     lo = np.array([each.lo for each in inputs])
     width = np.array([each.hi - each.lo for each in inputs])
-    distance = cKDTree((facts.X - lo) / width).query((points - lo) / width)[0]
-    return np.clip(1.0 - (distance - NEAR) / (2.0 * NEAR), FAINT, 1.0)
+    people = np.unique((facts.X - lo) / width, axis=0)
+    tree = cKDTree(people)
+    apart = tree.query(people, k=2)[0][:, 1] if len(people) > 1 else np.zeros(1)
+    near = max(NEAR, 1.5 * float(np.quantile(apart, 0.9)))
+    distance = tree.query((points - lo) / width)[0]
+    return np.clip(1.0 - (distance - near) / near, FAINT, 1.0)
 
 
 def draw_map(
@@ -40,7 +47,7 @@ def draw_map(
     shades: tuple[str, ...],
     limits: tuple[float, float],
     facts: Facts,
-    **attributes: object,
+    **attributes: Any,
 ) -> Html:
     """Return a map of values (P,), coloured between the limits, with contours and people."""
     frame = _frame(inputs)
@@ -62,7 +69,7 @@ def draw_classes(
     title: str,
     names: list[str],
     facts: Facts,
-    **attributes: object,
+    **attributes: Any,
 ) -> Html:
     """Return a map of the most probable class, from probabilities (K, P)."""
     frame = _frame(inputs)
@@ -82,16 +89,14 @@ def _frame(inputs: list[Input]) -> Frame:
 
 
 def _finished(
-    frame: Frame, parts: list[Html], inputs: list[Input], title: str, **attributes: object
+    frame: Frame, parts: list[Html], inputs: list[Input], title: str, **attributes: Any
 ) -> Html:
     # The axes end above the scale of colours.
     room = Frame(
         frame.width, frame.height - SCALE, x=frame.x, y=frame.y, top=frame.top, bottom=40.0
     )
     names = axes(room, inputs[0].name, inputs[1].name, columns=5, grid=False)
-    return drawing(
-        frame, *parts, names, element("g", class_="cursor"), title=title, **attributes
-    )
+    return drawing(frame, *parts, names, element("g", class_="cursor"), title=title, **attributes)
 
 
 def _image(frame: Frame, address: str) -> Html:

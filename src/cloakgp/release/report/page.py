@@ -156,13 +156,15 @@ def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
             data_ask=column,
         )
         fields.append(element("label", each.name, box))
-    how = "Computed in this page from the published numbers, as Python computes it; nothing is sent."
+    how = (
+        "Computed in this page from the published numbers, as Python computes it; nothing is sent."
+    )
     if not exact:
         how = (
             "This kernel or design is not one that this page computes with: between the points of "
             "a fine grid the answers are interpolated. Python gives them exactly."
         )
-    if reading.bounds(0)[1] is not None:
+    if reading.clipped:
         how += " Shown within the bounds."
     answer = element("div", class_="scroll", data_answer=True, aria_live="polite", role="status")
     return element(
@@ -208,9 +210,16 @@ def _learnt(release: Release, words: dict[str, str]) -> Html:
         for name in ("level_std", "noise_std", "scatter_std"):
             if name in table:
                 cells.append(element("td", figure(float(row[name]))))
-        cells += [element("td", _bar(float(row[name] / table[name].max())), f"{100.0 * row[name]:.1f} %") for name in weights]
+        cells += [
+            element("td", _bar(float(row[name] / table[name].max())), f"{100.0 * row[name]:.1f} %")
+            for name in weights
+        ]
         rows.append(element("tr", *cells))
-    titles = {"level_std": "level (std)", "noise_std": "noise (std)", "scatter_std": "scatter (std)"}
+    titles = {
+        "level_std": "level (std)",
+        "noise_std": "noise (std)",
+        "scatter_std": "scatter (std)",
+    }
     head = ["kernel", *(title for name, title in titles.items() if name in table)]
     head += ["weight"] if len(weights) == 1 else [f"weight, {n}" for n in range(len(weights))]
     listed = element(
@@ -219,7 +228,10 @@ def _learnt(release: Release, words: dict[str, str]) -> Html:
         element("tbody", *rows),
         class_="numbers",
     )
-    parts = [element("h2", "What predictions assume"), from_markdown(words["What predictions assume"])]
+    parts = [
+        element("h2", "What predictions assume"),
+        from_markdown(words["What predictions assume"]),
+    ]
     parts.append(element("div", listed, class_="scroll"))
     if len(table) > MOST_SETTINGS:
         rest = f"The {MOST_SETTINGS} of {len(table)} settings that count most."
@@ -256,7 +268,11 @@ def _verified(release: Release, words: dict[str, str]) -> Html:
         element("p", found),
         element("ul", *lines, class_="checks"),
         *warnings,
-        element("p", f"{NOT_AUTHORSHIP} Check it yourself: load the release and verify it.", class_="note"),
+        element(
+            "p",
+            f"{NOT_AUTHORSHIP} Check it yourself: load the release and verify it.",
+            class_="note",
+        ),
         from_markdown(words["How it was made"]),
         id="verified",
     )
@@ -267,7 +283,9 @@ def _loading(release: Release) -> Html:
     example = "import pandas as pd\nfrom cloakgp import Release\n\n"
     example += 'release = Release.load("release.cloakgp")\nrelease.verify()\n'
     point = release.facts.points[0].tolist()
-    columns = ", ".join(f"{name!r}: [{value:.4g}]" for name, value in zip(names, point, strict=True))
+    columns = ", ".join(
+        f"{name!r}: [{value:.4g}]" for name, value in zip(names, point, strict=True)
+    )
     if release.facts.feature_names is not None and len(names) <= 6:
         example += f"X = pd.DataFrame({{{columns}}})\n"
     else:
@@ -306,7 +324,10 @@ def _loading(release: Release) -> Html:
         ),
         file,
         element("pre", example),
-        element("pre", "cloakgp verify release.cloakgp\ncloakgp report release.cloakgp --out report.html"),
+        element(
+            "pre",
+            "cloakgp verify release.cloakgp\ncloakgp report release.cloakgp --out report.html",
+        ),
         id="use",
     )
 
@@ -327,7 +348,9 @@ def _again(reading: Reading) -> Html:
         element("h2", "Do it again"),
         element("p", "The settings of this release, for another one with the command line:"),
         element("pre", toml, id="settings"),
-        element("a", "Download the settings", href=address, download="release.toml", class_="button"),
+        element(
+            "a", "Download the settings", href=address, download="release.toml", class_="button"
+        ),
         element("button", "Copy", type="button", data_copy="settings"),
         id="again",
     )

@@ -56,6 +56,7 @@ class Reading:
     release: Any
     what: ClassVar[str] = "prediction"
     script: ClassVar[str] = "number"  # what the script of the page calls it
+    clipped: ClassVar[bool] = True  # whether outputs were clipped into bounds, worth to be marked
 
     @property
     def title(self) -> str:
@@ -84,7 +85,9 @@ class Reading:
     def settings(self) -> dict[str, Any]:
         """Return the settings that only outputs of this kind have."""
         facts = self.release.facts
-        return {"bounds": [[*pair] for pair in zip(facts.lo.tolist(), facts.hi.tolist(), strict=True)]}
+        return {
+            "bounds": [[*pair] for pair in zip(facts.lo.tolist(), facts.hi.tolist(), strict=True)]
+        }
 
     def noise_settings(self) -> dict[str, Any]:
         """Return how outputs scatter around f, if that was fixed."""
@@ -101,7 +104,9 @@ class Reading:
         """
         starts = range(0, len(points), CHUNK)
         pieces = [self._at(points[i : i + CHUNK], noise, person) for i in starts]
-        return pieces[0] if len(pieces) == 1 else [_whole(list(p)) for p in zip(*pieces)]
+        return (
+            pieces[0] if len(pieces) == 1 else [_whole(list(p)) for p in zip(*pieces, strict=True)]
+        )
 
     def _at(self, points: Array, noise: bool, person: bool) -> list[Series]:
         release: Release = self.release
@@ -113,9 +118,7 @@ class Reading:
             found = [replace(s, noise=_inner(s, dp[:, c])) for c, s in enumerate(found)]
         if person:
             ends = [_columns(end) for end in release.predict_interval(points, of="person")]
-            found = [
-                replace(s, person=(ends[0][:, c], ends[1][:, c])) for c, s in enumerate(found)
-            ]
+            found = [replace(s, person=(ends[0][:, c], ends[1][:, c])) for c, s in enumerate(found)]
         return found
 
 
@@ -124,6 +127,7 @@ class Probabilities(Reading):
 
     what = "probability"
     script = "label"
+    clipped = False
 
     @property
     def title(self) -> str:
@@ -176,6 +180,7 @@ class Rates(Reading):
 
     what = "expected rate"
     script = "count"
+    clipped = False
 
     @property
     def names(self) -> list[str]:

@@ -370,8 +370,12 @@
     return t + ((y1 - inside) / (y1 - y0)) * (b - t);
   };
 
-  // Curves of two classes show the second alone.
-  const curveOf = (found, c) => (page.classes && page.names.length === 1 ? found[1] : found[c]);
+  // What a curve shows: of two classes the second alone, and nothing beyond the bounds.
+  function curveOf(found, c) {
+    const one = found[page.classes && page.names.length === 1 ? 1 : c];
+    const [value, low, high] = [one.value, one.low, one.high].map((v) => within(v, page.bounds[c]));
+    return { name: one.name, value, low, high };
+  }
 
   function mark(picture, found) {
     const { frame, cursor, varies } = picture;
@@ -414,19 +418,20 @@
       const [low, high] = [points("low", c), points("high", c)];
       svg.querySelector(`[data-curve="${c}"]`).setAttribute("d", `M${points("value", c).join("L")}`);
       svg.querySelector(`[data-band="${c}"]`)
-        .setAttribute("d", `M${high.join("L")}L${low.reverse().join("L")}Z`);
-      svg.querySelectorAll(".rim, .noise").forEach((node) => node.remove());
+        .setAttribute("d", `M${high.join("L")}L${[...low].reverse().join("L")}Z`);
+      const rims = svg.querySelectorAll(".rim");
+      [low, high].forEach((end, i) => rims[i] && rims[i].setAttribute("d", `M${end.join("L")}`));
     }
   }
 
-  function row_(cells, name) {
-    const line = document.createElement("tr");
+  function line(cells, name) {
+    const made = document.createElement("tr");
     cells.forEach((words, i) => {
       const cell = document.createElement(i ? "td" : name);
       cell.textContent = words;
-      line.append(cell);
+      made.append(cell);
     });
-    return line;
+    return made;
   }
 
   function say(found) {
@@ -438,7 +443,7 @@
     const people = { number: "95 % of people", count: "95 % of counts" }[page.kind];
     const what = { number: "prediction", label: "probability", count: "expected rate" }[page.kind];
     const band = page.kind === "number" ? "95 % band of the curve" : "95 % band";
-    table.append(row_(["", what, band].concat(people ? [people] : []), "th"));
+    table.append(line(["", what, band].concat(people ? [people] : []), "th"));
     found.forEach((one, c) => {
       const bounds = page.bounds[Math.min(c, page.bounds.length - 1)];
       const [value, low, high] = [one.value, one.low, one.high].map((v) => within(v, bounds));
@@ -447,13 +452,11 @@
         cells.push(one.person.map((v) =>
           shown(page.kind === "number" ? within(v, bounds) : Math.round(v))).join(" to "));
       }
-      table.append(row_(cells, "th"));
+      table.append(line(cells, "th"));
     });
     answer.replaceChildren(table);
     const one = curveOf(found, 0);
-    const bounds = page.bounds[0];
-    return `${one.name}: ${shown(within(one.value, bounds))}, from ${shown(within(one.low, bounds))} ` +
-      `to ${shown(within(one.high, bounds))}`;
+    return `${one.name}: ${shown(one.value)}, from ${shown(one.low)} to ${shown(one.high)}`;
   }
 
   let waiting = 0;
@@ -478,6 +481,7 @@
           picture.svg.setAttribute("aria-valuetext", `${page.inputs[i].name} ${shown(at[i])}; ${words}`);
         } else picture.svg.setAttribute("aria-label", `${picture.svg.dataset.label}. ${words}`);
       });
+      if (!from) return; // the pictures are as Python has drawn them
       clearTimeout(redrawing);
       redrawing = setTimeout(() => {
         pictures.filter((p) => p.redraw && p !== from).forEach(redraw);

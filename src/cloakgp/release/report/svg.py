@@ -116,12 +116,15 @@ def axes(
     return joined(parts)
 
 
-def drawing(frame: Frame, *parts: object, title: str, **attributes: Any) -> Html:
-    """Return an SVG with what it shows in words, for those who cannot see it."""
+def drawing(frame: Frame, *parts: object, title: str, stamp: str = "", **attributes: Any) -> Html:
+    """Return an SVG with what it shows in words, and a stamp across it if there is one."""
+    middle = 0.5 * (frame.left + frame.side), 0.5 * (frame.top + frame.floor)
+    across = label(*middle, stamp, class_="stamp", text_anchor="middle") if stamp else ""
     return element(
         "svg",
         element("title", title),
         *parts,
+        across,
         viewBox=f"0 0 {_n(frame.width)} {_n(frame.height)}",
         role=attributes.pop("role", "img"),
         **frame.data(),
