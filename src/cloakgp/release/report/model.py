@@ -30,9 +30,9 @@ from cloakgp.release.report.trees import kernel_tree
 
 Array = NDArray[np.float64]
 
-#: Characters that numbers for predictions may take in a page, and published values that they may
-#: be worked out from; beyond, the page has a grid.
-LARGEST, MOST_VALUES = 6_000_000, 400
+#: Characters that numbers for predictions may take in a page, and multiplications that the script
+#: may need before its first prediction; beyond, the page has a grid.
+LARGEST, MOST_WORK = 6_000_000, 3e8
 #: The page must agree with Python to this share of the spread of f before anything is known.
 AGREES = 1e-10
 #: Singular values below this share of the largest are rounding.
@@ -122,19 +122,20 @@ class PageModel:
 
 def page_model(release: Published) -> PageModel | None:
     """Return the model of a release, or None if the script could not predict from it."""
-    facts = release.facts
-    if facts.decode != "bayes" or len(release.noisy.values) * len(release.parts) > MOST_VALUES:
+    facts, mixtures = release.facts, mixtures_of(release)
+    work = sum(len(m.decoders) * len(m.s) ** 3 / 6.0 for m in mixtures)
+    if facts.decode != "bayes" or work > MOST_WORK:
         return None
-    builder = _Builder(direct=facts.likelihood is None)
-    for column, mixture in enumerate(mixtures_of(release)):
-        builder.add(mixture, _scatter(release, mixture, column))
+    builder = Builder(direct=facts.likelihood is None)
+    for mixture in mixtures:
+        builder.add(mixture, _scatter(release, mixture))
     model = builder.model
     if any(kernel_tree(kernel) is None for kernel in model.kernels):
         return None
     return model if _agrees(model, release) else None
 
 
-def _scatter(release: Published, mixture: Mixture, column: int) -> Array:
+def _scatter(release: Published, mixture: Mixture) -> Array:
     """Return the variance of outputs, or of latent values, around f under each setting, (K,)."""
     facts = release.facts
     if facts.likelihood is None:
@@ -161,7 +162,7 @@ def _agrees(model: PageModel, release: Published) -> bool:
     return True
 
 
-class _Builder:
+class Builder:
     """Gathers kernels and blocks, each once."""
 
     def __init__(self, direct: bool) -> None:
@@ -217,7 +218,7 @@ class _Builder:
                     terms.append(self.people(kernel, decoder, v))
                 else:
                     F = shape.features
-                    terms.append((self.features(kernel, F.anchors, F.root, F.factor, B, v), v))
+                    terms.append((self.features(kernel, F.anchors, F.root, F.factor, B), v))
             return terms, own, model.level * B.sum(axis=1), model.level
         kernel = self.kernel(model.kernel)
         own = [(kernel, 1.0)]
@@ -225,7 +226,7 @@ class _Builder:
             return [self.people(kernel, decoder, 1.0)], own, none, 0.0
         assert isinstance(model, SparseModel)
         root = jittered_cholesky(evaluate(model.kernel, model.inducing))[0]
-        block = self.features(kernel, model.inducing, root, model.factor, B, 1.0)
+        block = self.features(kernel, model.inducing, root, model.factor, B)
         return [(block, 1.0)], own, none, 0.0
 
     def kernel(self, kernel: Kernel) -> int:
@@ -251,9 +252,7 @@ class _Builder:
             self._blocks[key] = self._block(Block(kernel, places, together))
         return self._blocks[key], factor
 
-    def features(
-        self, kernel: int, anchors: Array, root: Array, factor: Array, B: Array, v: float
-    ) -> int:
+    def features(self, kernel: int, anchors: Array, root: Array, factor: Array, B: Array) -> int:
         """Return the block of features: k(x, A) K_AA⁻¹ K_AN Bᵀ, all but the first in one matrix."""
         told = solve_triangular(root, factor.T @ B.T, lower=True, trans="T")
         return self._block(Block(kernel, anchors, told))
