@@ -45,7 +45,7 @@ def report_page(release: Release) -> str:
         _picture(reading, inputs, data["model"] is not None, data["grid"] is not None),
         _guarantee(release, words),
         _sides(words),
-        _learnt(release, words),
+        _learnt(reading, words),
         _verified(release, words),
         _loading(release),
         _again(reading),
@@ -201,7 +201,8 @@ def _sides(words: dict[str, str]) -> Html:
     return element("section", element("div", *sides, class_="sides"), id="protected")
 
 
-def _learnt(release: Release, words: dict[str, str]) -> Html:
+def _learnt(reading: Reading, words: dict[str, str]) -> Html:
+    release = reading.release
     table = hyperparameters(release)
     weights = [name for name in table if str(name).startswith("weight")]
     rows = []
@@ -221,7 +222,8 @@ def _learnt(release: Release, words: dict[str, str]) -> Html:
         "scatter_std": "scatter (std)",
     }
     head = ["kernel", *(title for name, title in titles.items() if name in table)]
-    head += ["weight"] if len(weights) == 1 else [f"weight, {n}" for n in range(len(weights))]
+    names = reading.names
+    head += ["weight"] if len(weights) == 1 else [f"weight, {name}" for name in names]
     listed = element(
         "table",
         element("thead", element("tr", *(element("th", title, scope="col") for title in head))),
@@ -317,10 +319,8 @@ def _loading(release: Release) -> Html:
         element("h2", "Use it"),
         element(
             "p",
-            "Predictions are free: what was published can be used any number of times. Install "
-            "with ",
-            element("code", "pip install cloakgp"),
-            ".",
+            "Predictions are free: what was published can be used any number of times, by anybody "
+            "who has cloakgp.",
         ),
         file,
         element("pre", example),
