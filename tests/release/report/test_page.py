@@ -97,7 +97,8 @@ def test_what_verify_found_is_on_the_page(monkeypatch):
     bad = VerificationReport((Check("noise", False, "too <little>"),), ("far too quiet",))
     monkeypatch.setattr(room, "verify", lambda release: bad)
     said = words_of(report_page(case("stationary")))
-    assert "does NOT hold" in said
+    assert "THE GUARANTEE DOES NOT HOLD" in said
+    assert "Tossing a coin" not in said
     assert "too <little>" in said
     assert "WARNING: far too quiet" in said
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from report_cases import CASES, case
+from report_cases import case
 
 from cloakgp.plan.parts import Chosen
 from cloakgp.release.report.registry import count_open, registry_entry, registry_yaml
@@ -101,7 +101,7 @@ def leaves(entry):
         yield from leaves(value) if isinstance(value, dict) else [value]
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "not private"])
+@pytest.mark.parametrize("name", ["curve", "two outputs", "nasty", "three classes, map", "counts"])
 def test_an_entry_keeps_every_rule_of_the_schema(name):
     assert broken(SCHEMA, yaml.safe_load(registry_yaml(case(name)))) == []
 

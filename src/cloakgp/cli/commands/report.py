@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -42,13 +41,11 @@ def report_command(
     check_file("--out", out, (".html",), force)
     if registry is not None:
         check_file("--registry", registry, (".yaml", ".yml"), force)
-    loaded = Release.load(release, check=False)
-    if not loaded.private:
-        warnings.warn("this release is NOT private: it carries no guarantee", stacklevel=1)
-        if not not_private:
-            raise CommandError(
-                f"{printable(release)} is NOT private; give --not-private to write its page anyway"
-            )
+    loaded = Release.load(release)
+    if not (loaded.private or not_private):
+        raise CommandError(
+            f"{printable(release)} is NOT private; give --not-private to write its page anyway"
+        )
     with working() as step, explained():
         step("Drawing the page")
         entry = None if registry is None else registry_yaml(loaded)

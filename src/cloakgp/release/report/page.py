@@ -24,11 +24,12 @@ from cloakgp.release.report.readings import Reading, reading_of
 from cloakgp.release.report.svg import figure
 from cloakgp.release.report.words import Html, element, from_markdown, joined, sections
 from cloakgp.release.statement import NOT_PRIVATE, statement
-from cloakgp.release.verify import NOT_AUTHORSHIP, verify
+from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport, verify
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
 
+BROKEN = "THE GUARANTEE DOES NOT HOLD"
 #: A larger release is not put into its page.
 LARGEST_RELEASE = 24_000_000
 #: Settings of the prior that are listed, and inputs that a title names.
@@ -39,18 +40,18 @@ def report_page(release: Release) -> str:
     """Return the page of a release, as HTML."""
     reading = reading_of(release)
     inputs = inputs_of(release.facts)
-    words = sections(statement(release))
+    words, report = sections(statement(release)), verify(release)
     data = page_data(reading, inputs)
     main = [
         _picture(reading, inputs, data["model"] is not None, data["grid"] is not None),
-        _guarantee(release, words),
+        _guarantee(release, words) if release.private and report.ok else "",
         _sides(words),
         _learnt(reading, words),
-        _verified(release, words),
+        _verified(report, words),
         _loading(release),
         _again(reading),
     ]
-    body = [_header(reading, inputs), element("main", *main), _footer(release)]
+    body = [_header(reading, inputs, report), element("main", *main), _footer(release)]
     return _document(_title(reading, inputs), body, as_json(data))
 
 
@@ -93,7 +94,7 @@ def _title(reading: Reading, inputs: list[Input]) -> str:
     return f"{reading.title} by {_listed([each.name for each in inputs])}"
 
 
-def _header(reading: Reading, inputs: list[Input]) -> Html:
+def _header(reading: Reading, inputs: list[Input], report: VerificationReport) -> Html:
     release = reading.release
     people, count = release.facts.people, release.published_values
     kind = "A differentially private release" if release.private else "A trial"
@@ -114,6 +115,10 @@ def _header(reading: Reading, inputs: list[Input]) -> Html:
     if not release.private:
         warning = "Made with repeatable noise or with none, for a trial. Do not publish it."
         parts.append(element("div", element("strong", NOT_PRIVATE), warning, class_="warning"))
+    elif not report.ok:
+        failed = ", ".join(check.name for check in report.checks if not check.passed)
+        warning = f"Checked again, this release does not hold what it promises ({failed})."
+        parts.append(element("div", element("strong", BROKEN), warning, class_="warning"))
     return element("header", *parts)
 
 
@@ -172,9 +177,7 @@ def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
     )
 
 
-def _guarantee(release: Release, words: dict[str, str]) -> Html | str:
-    if not release.private:
-        return ""
+def _guarantee(release: Release, words: dict[str, str]) -> Html:
     chance = guess_of(release)
     text = element(
         "div",
@@ -246,8 +249,7 @@ def _bar(share: float) -> Html:
     return element("svg", bar, viewBox="0 0 90 6", class_="weight", aria_hidden="true")
 
 
-def _verified(release: Release, words: dict[str, str]) -> Html:
-    report = verify(release)
+def _verified(report: VerificationReport, words: dict[str, str]) -> Html:
     lines = []
     for check in report.checks:
         result = ("passed", "passed") if check.passed else ("failed", "FAILED")
@@ -334,10 +336,12 @@ def _loading(release: Release) -> Html:
 
 def _file_of(release: Release) -> bytes | None:
     try:
-        content = b"".join(bytes(part) for part in encoding_of(contents_of(*to_archive(release))))
+        parts = encoding_of(contents_of(*to_archive(release)))
     except ValueError:
         return None
-    return content if len(content) <= LARGEST_RELEASE else None
+    if sum(memoryview(part).nbytes for part in parts) > LARGEST_RELEASE:
+        return None
+    return b"".join(bytes(part) for part in parts)
 
 
 def _again(reading: Reading) -> Html:

@@ -68,7 +68,8 @@ def figure(number: float) -> str:
 def ticks(lo: float, hi: float, about: int = 6) -> list[float]:
     """Return round numbers from lo to hi."""
     step = 10.0 ** math.floor(math.log10((hi - lo) / about))
-    step = next(step * m for m in (1.0, 2.0, 2.5, 5.0, 10.0) if (hi - lo) / (step * m) <= about)
+    widths = (step * m for m in (1.0, 2.0, 2.5, 5.0))
+    step = next((width for width in widths if (hi - lo) / width <= about), 10.0 * step)
     first, last = math.ceil(lo / step - 1e-9), math.floor(hi / step + 1e-9)
     return [number * step for number in range(first, last + 1)]
 
