@@ -11,6 +11,8 @@ import pytest
 from report_cases import CASES, NASTY, ON_A_GRID, case
 
 from cloakgp import PrivateGPRegressor, Release
+from cloakgp.plan.parts import Chosen
+from cloakgp.privacy import Spend, total_guarantee
 from cloakgp.release.report import page as room
 from cloakgp.release.report.page import report_page
 from cloakgp.release.verify import Check, VerificationReport
@@ -91,6 +93,17 @@ def test_a_trial_says_so_first_and_promises_nothing(written):
     assert "THIS RELEASE IS NOT PRIVATE" in said
     assert "What is protected" not in said
     assert "Tossing a coin" not in said
+
+
+def test_a_private_choice_is_part_of_the_guess():
+    chosen = Chosen(0.5, "exponential", "absolute", 4, total_epsilon=4.4)
+    said = words_of(report_page(replace(case("stationary"), selection=chosen)))
+    assert "choice of settings and the release together" not in said  # its total is not true
+    assert "THE GUARANTEE DOES NOT HOLD" in said
+    total = total_guarantee([chosen.spend, Spend.gaussian(case("stationary").noisy.sigma)], 1e-5)
+    honest = replace(chosen, total_epsilon=total)
+    said = words_of(report_page(replace(case("stationary"), selection=honest)))
+    assert "choice of settings and the release together" in said
 
 
 def test_what_verify_found_is_on_the_page(monkeypatch):

@@ -179,6 +179,12 @@ def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
 
 def _guarantee(release: Release, words: dict[str, str]) -> Html:
     chance = guess_of(release)
+    both = (
+        ""
+        if release.selection is None
+        else " This is for the private choice of settings and the release together; the figures "
+        "below are those of the release alone."
+    )
     text = element(
         "div",
         element("strong", percent(chance)),
@@ -186,7 +192,7 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
             "p",
             "is how often the best attacker guesses right, at most: somebody who knows everybody "
             "else's values and has narrowed one person down to two equally likely ones. Tossing a "
-            "coin gives 50 %. The orange part is all that the release can add.",
+            f"coin gives 50 %. The orange part is all that the release can add.{both}",
         ),
     )
     return element(
