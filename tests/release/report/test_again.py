@@ -1,6 +1,7 @@
 """The settings on the page make the same plan again, with the command line."""
 
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,8 +43,6 @@ def test_what_a_release_does_not_know_is_a_comment():
 
 
 def test_a_private_choice_is_mentioned():
-    from dataclasses import replace
-
     chosen = Chosen(0.5, "exponential", "absolute", 4, total_epsilon=4.4)
     assert "cloakgp select" in settings_toml(reading_of(replace(case("curve"), selection=chosen)))
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from report_cases import CASES, ON_A_GRID, case
+from report_cases import CASES, case
 
 from cloakgp.release import outcomes
 from cloakgp.release.report import data as room
@@ -41,11 +41,12 @@ def test_more_than_two_inputs_have_no_grid(monkeypatch):
     assert data["model"] is data["grid"] is None
 
 
-@pytest.mark.parametrize("name", ["nasty", *ON_A_GRID])
-def test_no_name_can_end_the_element_that_holds_the_json(name):
-    written = as_json({"names": [*of("nasty")["names"], "</script><!--"], "inputs": []})
+def test_no_name_can_end_the_element_that_holds_the_json():
+    data = of("nasty")
+    assert "<script>" in data["inputs"][0]["name"]
+    written = as_json(data)
     assert "<" not in written
-    assert json.loads(written)["names"][-1] == "</script><!--"
+    assert json.loads(written)["inputs"] == data["inputs"]
 
 
 def test_counts_are_integrated_over_as_many_nodes_as_in_python():
