@@ -30,7 +30,7 @@ TASKS = {
     "counts": (*COUNTS, "--output", "falls"),
     "exposure": (*COUNTS, "--output", "falls", "--exposure", "years", "--iterations", "2"),
 }
-OUTPUTS = {"release.cloakgp", "predictions.csv", "plot.png", "statement.md"}
+OUTPUTS = {"release.cloakgp", "predictions.csv", "plot.png", "statement.md", "report.html"}
 
 
 def run(*words):

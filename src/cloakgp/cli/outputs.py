@@ -1,4 +1,4 @@
-"""The files of a release: predictions, picture and statement, beside the release itself."""
+"""The files of a release: predictions, picture, statement and page, beside the release itself."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from cloakgp.errors import CommandError
 from cloakgp.files import write_file
 from cloakgp.plan.plan import Plan
 from cloakgp.release.release import Release
+from cloakgp.release.report.page import report_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RELEASE, PREDICTIONS, PLOT, STATEMENT = OUTPUTS = (
+RELEASE, PREDICTIONS, PLOT, STATEMENT, REPORT = OUTPUTS = (
     "release.cloakgp",
     "predictions.csv",
     "plot.png",
     "statement.md",
+    "report.html",
 )
 #: Points predicted at a time.
 CHUNK = 2000
@@ -77,3 +79,4 @@ def write_rest(release: Release, folder: Path) -> None:
     if release.facts.X.shape[1] <= 2:
         write_file(folder / PLOT, picture_of_release(release))
     write_file(folder / STATEMENT, release.statement().encode())
+    write_file(folder / REPORT, report_page(release).encode())

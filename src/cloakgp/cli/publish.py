@@ -51,7 +51,7 @@ def publish(
         if not release.private:
             raise CommandError("this release would not be private, so it is not written")
         _save(release, folder / RELEASE, progress)
-    step("Writing predictions, picture and statement")
+    step("Writing predictions, picture, statement and page")
     for name in OUTPUTS[1:]:  # those of an earlier release would not belong to this one
         (folder / name).unlink(missing_ok=True)
     write_rest(release, folder)

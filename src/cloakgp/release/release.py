@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
+from cloakgp.files import write_file
 from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
 from cloakgp.plan.outcomes import Outcome
@@ -26,6 +27,7 @@ from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
 from cloakgp.release.intervals import Of, check_interval
 from cloakgp.release.learnt import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.published import Published
+from cloakgp.release.report.page import report_page
 from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
 
@@ -176,6 +178,10 @@ class Release(Published):
     def statement(self) -> str:
         """Return the guarantee in plain words, as Markdown."""
         return statement(self)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the release as one HTML page that needs nothing else: see ``release.report``."""
+        write_file(path, report_page(self).encode(), "report")
 
     def plot(self, **kwargs: Any) -> Figure:
         """Draw the prediction with its bands, for one or two input dimensions.  Never y."""

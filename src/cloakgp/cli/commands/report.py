@@ -1,0 +1,57 @@
+"""``cloakgp report``: a release as one HTML page, and as an entry for the public registry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cloakgp.cli.preflight import check_file
+from cloakgp.cli.screen import say, screen, working
+from cloakgp.cli.settings.options import Force, Saved, flag, path_option
+from cloakgp.cli.wording import explained
+from cloakgp.errors import CommandError, printable
+from cloakgp.files import write_file
+from cloakgp.release.release import Release
+from cloakgp.release.report.page import report_page
+from cloakgp.release.report.registry import registry_yaml
+
+EXAMPLES = (
+    "Examples:\n\n"
+    "cloakgp report pub/release.cloakgp --out report.html\n\n"
+    "cloakgp report pub/release.cloakgp --out report.html --registry heights.yaml"
+)
+
+
+def report_command(
+    release: Saved,
+    out: Annotated[Path, path_option("Page to write", "FILE.html")],
+    registry: Annotated[
+        Path | None, path_option("Also describe it for the public registry", "FILE.yaml")
+    ] = None,
+    force: Force = False,
+    not_private: Annotated[
+        bool, flag("--not-private", "Write the page even if the release is not private")
+    ] = False,
+) -> None:
+    """Write a release as one HTML page: picture, predictions, guarantee and the release itself.
+
+    The page needs no network and sends nothing.  What the release does not know of the entry for
+    the registry is marked in the file.
+    """
+    check_file("--out", out, (".html",), force)
+    if registry is not None:
+        check_file("--registry", registry, (".yaml", ".yml"), force)
+    loaded = Release.load(release)
+    if not (loaded.private or not_private):
+        raise CommandError(
+            f"{printable(release)} is NOT private; give --not-private to write its page anyway"
+        )
+    with working() as step, explained():
+        step("Drawing the page")
+        entry = None if registry is None else registry_yaml(loaded)
+        page = report_page(loaded)
+    write_file(out, page.encode(), "report")
+    say(screen(), f"Wrote {out}: open it in a browser.")
+    if registry is not None and entry is not None:
+        write_file(registry, entry.encode(), "registry entry")
+        say(screen(), f"Wrote {registry}: fill in what is marked there.")

@@ -1,0 +1,55 @@
+"""The picture of the best attacker's guess: of 100 guesses, how many are right, and by luck alone.
+
+An attacker who has narrowed one person down to two equally likely values, and knows everybody
+else's, guesses right with the probability drawn here, at most.
+"""
+
+from __future__ import annotations
+
+import math
+
+from cloakgp.release.published import Published
+from cloakgp.release.report.svg import Frame, drawing
+from cloakgp.release.report.words import Html, element
+from cloakgp.release.statement import best_guess
+
+#: Squares in a row, and the distance from one to the next.
+ROW, STEP = 20, 17.0
+SIDE = 13.0
+
+
+def guess_of(release: Published) -> float:
+    """Return how often the best attacker is right, from 0.5 to 1.
+
+    Exact for a release alone, a Gaussian mechanism with noise σ.  With a private choice of settings
+    before it the bound (e^ε + δ)/(e^ε + 1) of any (ε, δ) guarantee holds for both together.
+    """
+    if release.selection is None:
+        return best_guess(release.noisy.sigma / math.sqrt(release.noisy.parts))
+    # Divided by e^ε, which overflows where e^−ε does not.
+    small = math.exp(-release.total_epsilon)
+    return (1.0 + release.delta * small) / (1.0 + small)
+
+
+def percent(chance: float) -> str:
+    """Return a chance in per cent, rounded up to a tenth: "at most" holds for what is printed."""
+    return f"{min(math.ceil(1000.0 * chance - 1e-9) / 10.0, 100.0):g} %"
+
+
+def attacker(chance: float) -> Html:
+    """Return a hundred squares: right by tossing a coin, right thanks to the release, and wrong."""
+    squares = []
+    for number in range(100):
+        row, column = divmod(number, ROW)
+        x, y = column * STEP, row * STEP
+        squares.append(_square(x, y, SIDE, "cell-coin" if number < 50 else "cell"))
+        more = min(max(100.0 * chance - number, 0.0), 1.0)
+        if number >= 50 and more > 0.0:
+            squares.append(_square(x, y, SIDE * more, "cell-extra"))
+    frame = Frame(ROW * STEP - (STEP - SIDE), 100 // ROW * STEP - (STEP - SIDE), (0, 1), (0, 1))
+    words = f"Of 100 guesses the best attacker gets at most {100 * chance:.1f} right; a coin, 50"
+    return drawing(frame, *squares, title=words)
+
+
+def _square(x: float, y: float, width: float, kind: str) -> Html:
+    return element("rect", x=f"{x:g}", y=f"{y:g}", width=f"{width:.3g}", height=SIDE, class_=kind)

@@ -1,0 +1,374 @@
+"""The whole page: what was published, its picture, its guarantee, and how to use and check it.
+
+One file with nothing fetched: style, script and release are inside, and a Content-Security-Policy
+lets no other script run.  Without script all pictures and words are there; only asking for
+predictions needs it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from cloakgp.release.file.archive import contents_of, encoding_of
+from cloakgp.release.file.manifest import to_archive
+from cloakgp.release.learnt import hyperparameters
+from cloakgp.release.report.again import settings_toml
+from cloakgp.release.report.attacker import attacker, guess_of, percent
+from cloakgp.release.report.data import as_json, page_data
+from cloakgp.release.report.figures import figures, shown_inputs
+from cloakgp.release.report.places import Input, inputs_of
+from cloakgp.release.report.readings import Reading, reading_of
+from cloakgp.release.report.svg import figure
+from cloakgp.release.report.words import Html, element, from_markdown, joined, sections
+from cloakgp.release.statement import NOT_PRIVATE, statement
+from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport, verify
+
+if TYPE_CHECKING:
+    from cloakgp.release.release import Release
+
+BROKEN = "THE GUARANTEE DOES NOT HOLD"
+#: A larger release is not put into its page.
+LARGEST_RELEASE = 24_000_000
+#: Settings of the prior that are listed, and inputs that a title names.
+MOST_SETTINGS, MOST_NAMES = 6, 3
+
+
+def report_page(release: Release) -> str:
+    """Return the page of a release, as HTML."""
+    reading = reading_of(release)
+    inputs = inputs_of(release.facts)
+    words, report = sections(statement(release)), verify(release)
+    data = page_data(reading, inputs)
+    main = [
+        _picture(reading, inputs, data["model"] is not None, data["grid"] is not None),
+        _guarantee(release, words) if release.private and report.ok else "",
+        _sides(words),
+        _learnt(reading, words),
+        _verified(report, words),
+        _loading(release),
+        _again(reading),
+    ]
+    body = [_header(reading, inputs, report), element("main", *main), _footer(release)]
+    return _document(_title(reading, inputs), body, as_json(data))
+
+
+def _document(title: str, body: list[Html], data: str) -> str:
+    folder = files("cloakgp.release.report")
+    style, script = ((folder / name).read_text("utf-8") for name in ("style.css", "script.js"))
+    policy = (
+        f"default-src 'none'; script-src {_hashed(script)}; style-src {_hashed(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    head = [
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        element("style", Html(style)),
+    ]
+    # JSON without "<" and the script of ours are what they are, not words to be escaped.
+    scripts = [
+        element("script", Html(data), type="application/json", id="data"),
+        element("script", Html(script)),
+    ]
+    page = element("html", element("head", *head), element("body", *body, *scripts), lang="en")
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+def _hashed(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _listed(names: list[str], most: int = MOST_NAMES) -> str:
+    shown = names if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _title(reading: Reading, inputs: list[Input]) -> str:
+    return f"{reading.title} by {_listed([each.name for each in inputs])}"
+
+
+def _header(reading: Reading, inputs: list[Input], report: VerificationReport) -> Html:
+    release = reading.release
+    people, count = release.facts.people, release.published_values
+    kind = "A differentially private release" if release.private else "A trial"
+    noisy = "noisy " if release.private else ""
+    lede = element(
+        "p",
+        f"{count:,} {noisy}{'number' if count == 1 else 'numbers'} about the private ",
+        joined([element("strong", name) for name in release.named_targets], ", "),
+        f" of {people:,} {'person' if people == 1 else 'people'}: everything on this page follows "
+        "from them and from public facts.",
+        class_="lede",
+    )
+    parts = [
+        element("p", kind, class_="overline"),
+        element("h1", _title(reading, inputs)),
+        lede,
+    ]
+    if not release.private:
+        warning = "Made with repeatable noise or with none, for a trial. Do not publish it."
+        parts.append(element("div", element("strong", NOT_PRIVATE), warning, class_="warning"))
+    elif not report.ok:
+        failed = ", ".join(check.name for check in report.checks if not check.passed)
+        warning = f"Checked again, this release does not hold what it promises ({failed})."
+        parts.append(element("div", element("strong", BROKEN), warning, class_="warning"))
+    return element("header", *parts)
+
+
+def _picture(reading: Reading, inputs: list[Input], exact: bool, grid: bool) -> Html:
+    release = reading.release
+    if exact or grid:
+        ask = _ask(reading, inputs, exact)
+    else:
+        ask = element(
+            "p",
+            "This page cannot compute with the kernel or the design of this release, so it has no "
+            "predictions at places of your own; use Python or the command line.",
+            class_="note",
+        )
+    facts = [
+        ("people", f"{release.facts.people:,}"),
+        ("epsilon", figure(release.total_epsilon) if release.private else "none"),
+        ("delta", f"{release.delta:g}" if release.private else "none"),
+        ("numbers published", f"{release.published_values:,}"),
+        ("made", release.created[:10]),
+    ]
+    pairs = [element("div", element("dt", key), element("dd", value)) for key, value in facts]
+    return element(
+        "section",
+        figures(reading, inputs, ask),
+        element("dl", *pairs, class_="facts"),
+        id="picture",
+    )
+
+
+def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
+    fields = []
+    for column in shown_inputs(reading, inputs):
+        each = inputs[column]
+        box = element(
+            "input",
+            type="number",
+            step="any",
+            value=figure(each.median).replace(",", "").replace("−", "-"),
+            data_ask=column,
+        )
+        fields.append(element("label", each.name, box))
+    how = (
+        "Computed in this page from the published numbers, as Python computes it; nothing is sent."
+    )
+    if not exact:
+        how = (
+            "This kernel or design is not one that this page computes with: between the points of "
+            "a fine grid the answers are interpolated. Python gives them exactly."
+        )
+    if reading.clipped:
+        how += " Shown within the bounds."
+    answer = element("div", class_="scroll", data_answer=True, aria_live="polite", role="status")
+    return element(
+        "div", element("form", *fields), answer, element("p", how, class_="note"), class_="ask"
+    )
+
+
+def _guarantee(release: Release, words: dict[str, str]) -> Html:
+    chance = guess_of(release)
+    both = (
+        ""
+        if release.selection is None
+        else " This is for the private choice of settings and the release together; the figures "
+        "below are those of the release alone."
+    )
+    text = element(
+        "div",
+        element("strong", percent(chance)),
+        element(
+            "p",
+            "is how often the best attacker guesses right, at most: somebody who knows everybody "
+            "else's values and has narrowed one person down to two equally likely ones. Tossing a "
+            f"coin gives 50 %. The orange part is all that the release can add.{both}",
+        ),
+    )
+    return element(
+        "section",
+        element("h2", "What it tells about one person"),
+        element("div", attacker(chance), text, class_="guess"),
+        from_markdown(words["What the figures mean"]),
+        id="guarantee",
+    )
+
+
+def _sides(words: dict[str, str]) -> Html:
+    titles = [t for t in ("What is protected", "What is not protected") if t in words]
+    sides = [element("div", element("h2", t), from_markdown(words[t])) for t in titles]
+    return element("section", element("div", *sides, class_="sides"), id="protected")
+
+
+def _learnt(reading: Reading, words: dict[str, str]) -> Html:
+    release = reading.release
+    table = hyperparameters(release)
+    weights = [name for name in table if str(name).startswith("weight")]
+    rows = []
+    for _, row in table.head(MOST_SETTINGS).iterrows():
+        cells = [element("td", element("code", row["kernel"]))]
+        for name in ("level_std", "noise_std", "scatter_std"):
+            if name in table:
+                cells.append(element("td", figure(float(row[name]))))
+        cells += [
+            element("td", _bar(float(row[name] / table[name].max())), f"{100.0 * row[name]:.1f} %")
+            for name in weights
+        ]
+        rows.append(element("tr", *cells))
+    titles = {
+        "level_std": "level (std)",
+        "noise_std": "noise (std)",
+        "scatter_std": "scatter (std)",
+    }
+    head = ["kernel", *(title for name, title in titles.items() if name in table)]
+    names = reading.names
+    head += ["weight"] if len(weights) == 1 else [f"weight, {name}" for name in names]
+    listed = element(
+        "table",
+        element("thead", element("tr", *(element("th", title, scope="col") for title in head))),
+        element("tbody", *rows),
+        class_="numbers",
+    )
+    parts = [
+        element("h2", "What predictions assume"),
+        from_markdown(words["What predictions assume"]),
+    ]
+    parts.append(element("div", listed, class_="scroll"))
+    if len(table) > MOST_SETTINGS:
+        rest = f"The {MOST_SETTINGS} of {len(table)} settings that count most."
+        parts.append(element("p", rest, class_="note"))
+    return element("section", *parts, id="model")
+
+
+def _bar(share: float) -> Html:
+    bar = element("rect", width=f"{90.0 * share:.2f}", height=6, rx=1)
+    return element("svg", bar, viewBox="0 0 90 6", class_="weight", aria_hidden="true")
+
+
+def _verified(report: VerificationReport, words: dict[str, str]) -> Html:
+    lines = []
+    for check in report.checks:
+        result = ("passed", "passed") if check.passed else ("failed", "FAILED")
+        lines.append(
+            element(
+                "li",
+                element("span", result[1], class_=result[0]),
+                element("span", check.name),
+                element("span", check.detail, class_="detail"),
+            )
+        )
+    if report.ok:
+        found = "Every public step of the guarantee was worked out again when this page was made:"
+    else:
+        found = "The guarantee does NOT hold. What was worked out again when this page was made:"
+    warnings = [element("p", f"WARNING: {each}", class_="failed") for each in report.warnings]
+    return element(
+        "section",
+        element("h2", "Checked again"),
+        element("p", found),
+        element("ul", *lines, class_="checks"),
+        *warnings,
+        element(
+            "p",
+            f"{NOT_AUTHORSHIP} Check it yourself: load the release and verify it.",
+            class_="note",
+        ),
+        from_markdown(words["How it was made"]),
+        id="verified",
+    )
+
+
+def _loading(release: Release) -> Html:
+    names = release.facts.names
+    example = "import pandas as pd\nfrom cloakgp import Release\n\n"
+    example += 'release = Release.load("release.cloakgp")\nrelease.verify()\n'
+    point = release.facts.points[0].tolist()
+    columns = ", ".join(
+        f"{name!r}: [{value:.4g}]" for name, value in zip(names, point, strict=True)
+    )
+    if release.facts.feature_names is not None and len(names) <= 6:
+        example += f"X = pd.DataFrame({{{columns}}})\n"
+    else:
+        example += f"X = [{[round(v, 4) for v in point[:6]] if len(names) <= 6 else '...'}]\n"
+    example += "release.predict_interval(X)\n"
+    content = _file_of(release)
+    if content is None:
+        file = element(
+            "p",
+            "The release is not in this page, since it is too large or cannot be saved; ask its "
+            "publisher for the file.",
+            class_="note",
+        )
+    else:
+        address = f"data:application/zip;base64,{base64.b64encode(content).decode()}"
+        size = f"{max(len(content) / 1000.0, 1.0):,.0f} kB"
+        file = element(
+            "p",
+            element(
+                "a",
+                f"Download the release ({size})",
+                href=address,
+                download="release.cloakgp",
+                class_="button first",
+            ),
+        )
+    return element(
+        "section",
+        element("h2", "Use it"),
+        element(
+            "p",
+            "Predictions are free: what was published can be used any number of times, by anybody "
+            "who has cloakgp.",
+        ),
+        file,
+        element("pre", example),
+        element(
+            "pre",
+            "cloakgp verify release.cloakgp\ncloakgp report release.cloakgp --out report.html",
+        ),
+        id="use",
+    )
+
+
+def _file_of(release: Release) -> bytes | None:
+    try:
+        parts = encoding_of(contents_of(*to_archive(release)))
+    except ValueError:
+        return None
+    if sum(memoryview(part).nbytes for part in parts) > LARGEST_RELEASE:
+        return None
+    return b"".join(bytes(part) for part in parts)
+
+
+def _again(reading: Reading) -> Html:
+    toml = settings_toml(reading)
+    address = f"data:application/toml;base64,{base64.b64encode(toml.encode()).decode()}"
+    return element(
+        "section",
+        element("h2", "Do it again"),
+        element("p", "The settings of this release, for another one with the command line:"),
+        element("pre", toml, id="settings"),
+        element(
+            "a", "Download the settings", href=address, download="release.toml", class_="button"
+        ),
+        element("button", "Copy", type="button", data_copy="settings"),
+        id="again",
+    )
+
+
+def _footer(release: Release) -> Html:
+    words = (
+        f"Release {release.release_id}, made {release.created} with cloakgp {release.version}. "
+        "This page is one file: it loads nothing and sends nothing."
+    )
+    return element("footer", element("p", words))

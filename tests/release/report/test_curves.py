@@ -1,0 +1,86 @@
+"""Curves stay within the bounds, mark the inputs, and can be read as a table."""
+
+import re
+
+import numpy as np
+import pytest
+
+from cloakgp.release.report.curves import NARROW, WIDE, curve, cut, heights, strip, table
+from cloakgp.release.report.places import Input
+from cloakgp.release.report.readings import Series
+
+AGE = Input("<age>", 0.0, 80.0, 40.0)
+X = np.linspace(0.0, 80.0, 20)
+WAVE = np.sin(X / 20.0)
+ONE = Series("y", WAVE, WAVE - 1.0, WAVE + 1.0, (WAVE - 0.5, WAVE + 0.5))
+
+
+def draw(series, bounds=(-5.0, 5.0), size=WIDE, marked=True):
+    y = heights(series, bounds)
+    return curve(size, X, series, AGE, "y", bounds, y, X[:4], marked=marked)
+
+
+def numbers(path):
+    return np.array(re.findall(r"-?[\d.]+", path), dtype=float).reshape(-1, 2)
+
+
+def test_a_curve_has_its_band_its_noise_its_line_and_the_inputs():
+    drawn = draw([ONE])
+    for part in ("band", "noise", "rim", "curve", "rug", "cursor"):
+        assert f'class="{part}"' in drawn
+    assert "&lt;age&gt;" in drawn
+    assert drawn.count("v7") == 4
+
+
+def test_the_view_and_the_lines_end_at_the_bounds():
+    wide = Series("y", 9.0 * WAVE, WAVE - 50.0, WAVE + 50.0)
+    bottom, top = heights([wide], (-5.0, 5.0))
+    assert -5.6 < bottom < -5.0
+    assert 5.0 < top < 5.6
+    drawn = draw([wide])
+    path = numbers(re.search(r'<path d="([^"]*)" class="curve"', drawn)[1])
+    bounds = sorted(float(y) for y in re.findall(r'class="bound" d="M[\d.]+ ([\d.]+)H', drawn))
+    assert len(bounds) == 2
+    assert path[:, 1].min() == pytest.approx(bounds[0], abs=0.2)
+    assert path[:, 1].max() == pytest.approx(bounds[1], abs=0.2)
+
+
+def test_bounds_that_nobody_set_are_not_marked():
+    assert 'class="bound"' not in draw([ONE], (-1.9, 1.9), marked=False)
+
+
+def test_classes_have_colours_of_their_own():
+    drawn = draw([ONE, ONE])
+    assert "curve class-0" in drawn
+    assert "curve class-1" in drawn
+    assert 'class="noise"' not in drawn
+
+
+def test_a_rate_without_upper_bound_stays_readable():
+    rate = Series("y", WAVE + 2.0, WAVE * 0.0, 1e6 * np.ones(20))
+    assert heights([rate], (0.0, None))[1] < 13.0
+
+
+def test_a_band_that_lies_beyond_the_bounds_shows_the_bounds():
+    bottom, top = heights([Series("y", X * 0 + 9, X * 0 + 8.0, X * 0 + 10.0)], (0.0, 1.0))
+    assert bottom < 0.0 < 1.0 < top
+
+
+def test_a_strip_says_how_sure_a_curve_is():
+    for size in (WIDE, NARROW):
+        drawn = strip(size, X, ONE, AGE, "y")
+        assert 'class="noise"' in drawn
+        assert "± y" in drawn
+
+
+def test_a_table_has_the_numbers_within_the_bounds():
+    found = table(X, [ONE], AGE, (0.0, 1.0))
+    cells = re.findall(r"<td>([^<]*)</td>", found)
+    assert len(cells) == 18
+    assert "−" not in "".join(cells)
+    assert "&lt;age&gt;" in found
+
+
+def test_values_are_cut_at_bounds():
+    assert [cut(v, (0.0, 1.0)) for v in (-1.0, 0.5, 2.0)] == [0.0, 0.5, 1.0]
+    assert cut(9.0, (0.0, None)) == 9.0

@@ -1,0 +1,52 @@
+"""Where a release is looked at: over its inputs, one at a time, the others at their median."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from report_cases import SPACE, case
+
+from cloakgp.release.report import places
+from cloakgp.release.report.places import Input, along, inputs_of, panels_of, plane
+from cloakgp.release.report.readings import Series, reading_of
+
+
+def test_inputs_have_names_ranges_and_medians():
+    found = inputs_of(case("three inputs").facts)
+    assert [each.name for each in found] == ["east", "north", "age"]
+    for each in found:
+        assert (each.lo, each.hi) == (SPACE[each.name].min(), SPACE[each.name].max())
+        assert np.isclose(each.median, SPACE[each.name].median(), rtol=1e-3)
+
+
+def test_an_input_that_never_changes_still_has_a_range():
+    facts = SimpleNamespace(X=np.full((3, 1), 2.0), points=np.full((1, 1), 2.0), names=["x"])
+    (only,) = inputs_of(facts)
+    assert only.lo < only.median == 2.0 < only.hi
+
+
+def test_along_one_input_the_others_stay():
+    inputs = [Input("a", 0.0, 1.0, 0.5), Input("b", 10.0, 20.0, 12.0)]
+    points = along(inputs, 1, 3)
+    np.testing.assert_array_equal(points, [[0.5, 10.0], [0.5, 15.0], [0.5, 20.0]])
+
+
+def test_a_plane_goes_row_by_row():
+    x, y, points = plane([Input("a", 0.0, 1.0, 0.5), Input("b", 10.0, 20.0, 12.0)], 3)
+    np.testing.assert_array_equal(points[:4], [[0, 10], [0.5, 10], [1, 10], [0, 15]])
+    assert len(points) == len(x) * len(y)
+
+
+def test_a_few_inputs_are_all_shown():
+    reading = reading_of(case("three inputs"))
+    assert panels_of(reading, inputs_of(case("three inputs").facts)) == [0, 1, 2]
+
+
+def test_of_many_inputs_those_are_shown_that_matter(monkeypatch):
+    monkeypatch.setattr(places, "MOST_PANELS", 2)
+    inputs = [Input(str(i), 0.0, 1.0, 0.5) for i in range(4)]
+
+    def at(points):
+        value = points @ [1.0, 9.0, 0.0, 5.0]
+        return [Series("y", value, value, value)]
+
+    assert panels_of(SimpleNamespace(at=at), inputs) == [1, 3]
