@@ -119,8 +119,8 @@ def compute(run: Run) -> Result:
             "diffprivlib 0.6.6 does not import beside scikit-learn 1.9; the experiment puts an "
             "empty module in the place of its forests and calls the constructor of its logistic "
             "regression without an option that is gone. Its mechanism is untouched.",
-            "The defaults were tuned on the loans and the digits, on other splits; the tumours and "
-            "the wines were used for nothing.",
+            "The defaults were tuned on the loans and the digits, in a first round on these very "
+            "splits, with other noise; the tumours and the wines were used for nothing.",
             *(f"Could not be run: {text}." for text in left_out),
         ),
     )
