@@ -35,10 +35,14 @@ METHODS = (
 )
 
 WAVE_NOISE = 0.05
+#: Columns of the cars: horsepower, weight, year.
+CARS = [2, 3, 5]
 
 
 def data_sets(run: Run) -> list[Data]:
-    """Two of real people, one of patients, and two drawn from known functions."""
+    """Two of real people, one of patients, two drawn from known functions, and cars."""
+    from mlxtend.data import autompg_data
+
     age, y = heights.load("age")
     both, _ = heights.load("age", "weight")
     patients = load_diabetes()
@@ -48,12 +52,14 @@ def data_sets(run: Run) -> list[Data]:
     wave = wave + WAVE_NOISE * rng.standard_normal(len(x))
     seed = int(rng.integers(2**31))
     friedman, values = make_friedman1(1000, n_features=5, noise=1.0, random_state=seed)
+    cars, miles = autompg_data()
     return [
         Data("heights by age", age, y, heights.BOUNDS, "cm"),
         Data("heights by age and weight", both, y, heights.BOUNDS, "cm"),
         Data("diabetes, 10 inputs", patients.data, patients.target, (0.0, 350.0)),
         Data("waves, 1 input", x, wave, (0.0, 1.0)),
         Data("Friedman's function, 5 inputs", friedman, values, (0.0, 30.0)),
+        Data("fuel economy of cars, 3 inputs", cars[:, CARS], miles, (0.0, 50.0), "mpg"),
     ]
 
 
@@ -63,7 +69,7 @@ def compute(run: Run) -> Result:
         sets = [sets[0], sets[3]]
         effort = {"epsilons": (0.3, 3.0), "splits": 1, "draws": 5, "slow_draws": 1}
     else:
-        effort = {"splits": 5, "draws": 40, "slow_draws": 8}
+        effort = {"splits": 3, "draws": 10, "slow_draws": 7}
     errors = compare.run_all(run, sets, METHODS, **effort)
     mean = errors.groupby(["method", "data", "epsilon"])["error"].mean()
     middle = 1.0 if 1.0 in errors["epsilon"].to_numpy() else errors["epsilon"].max()
@@ -106,6 +112,12 @@ def compute(run: Run) -> Result:
             "regression is untouched.",
             f"The outputs of the waves scatter by {WAVE_NOISE:g} around their function; without "
             f"privacy the default model errs by {blunt:.3f}.",
+            "The defaults were tuned on the heights, the diabetes and waves like these, on other "
+            "splits; Friedman's function and the cars were used for nothing.",
+            "Of private Gaussian processes the package index has dp4gp, which the paper's authors "
+            "wrote; it needs NumPy 1, and takes the square of a norm for the norm, so that it may "
+            "add too little noise. Its mechanism, with the norm, is the paper's method here. No "
+            "package under six names like dp-gp, private-gp or dp-svgp was found.",
             *(f"Could not be run: {text}." for text in left_out),
         ),
     )
@@ -117,5 +129,5 @@ ITEM = Item(
     place="beyond the paper",
     compute=compute,
     seconds=400,
-    uses=("diffprivlib", "interpret-core", "scikit-learn"),
+    uses=("diffprivlib", "interpret-core", "mlxtend", "scikit-learn"),
 )

@@ -1,7 +1,10 @@
 """The default family: it follows the inputs and the bounds, and nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF, Matern
 
 from cloakgp.gp.defaults import (
     LOG_ODDS,
@@ -87,8 +90,35 @@ def test_a_few_inputs_may_count_alone_and_many_share_one_lengthscale():
 
 @pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
 def test_the_design_kernel_has_the_variance_that_designs_are_for(scales):
-    wanted = (3.0 * scales.design[0]) ** 2 + (3.0 * scales.level) ** 2
+    wanted = 9.0 * (scales.design[0] ** 2 + scales.trend**2 + scales.level**2)
     np.testing.assert_allclose(design_kernel(X, scales, 3.0).diag(X), wanted)
+
+
+@pytest.mark.parametrize("columns", [1, 2, MOST_INPUTS + 1])
+def test_a_trend_adds_a_function_of_the_default_lengthscale_to_the_design(columns):
+    rows = RNG.normal(size=(20, columns))
+    plain, more = (design_kernel(rows, replace(NUMBERS, trend=std)) for std in (0.0, 0.5))
+    kernels = default_family(rows, NUMBERS).kernels
+    middle = [
+        kernel for kernel in kernels if np.allclose(4.0 * (more(rows) - plain(rows)), kernel(rows))
+    ]
+    assert len(middle) == 1
+    if columns <= MOST_INPUTS:
+        np.testing.assert_allclose(middle[0].length_scale, default_lengths(rows))
+
+
+def test_roughness_multiplies_the_belief_in_rough_functions_alone():
+    rows = X[:, :1]
+    plain, rougher = (default_family(rows, replace(NUMBERS, roughness=k)) for k in (1.0, 3.0))
+    ratio = rougher.weights / plain.weights
+    assert ratio.max() / ratio.min() == pytest.approx(3.0)
+    for factor, setting in zip(ratio, plain.settings, strict=True):
+        kernels = [plain.kernels[number] for number, _ in setting.variances]
+        smooth = (
+            len(kernels) == 1 and isinstance(kernels[0], RBF) and not isinstance(kernels[0], Matern)
+        )
+        smooth = smooth and kernels[0].length_scale > 0.3 * default_lengths(rows)[0]
+        assert factor == pytest.approx(ratio.min() if smooth else ratio.max())
 
 
 def test_a_fixed_default_kernel_has_the_default_lengths():

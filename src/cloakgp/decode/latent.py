@@ -22,7 +22,7 @@ from cloakgp.gp.scaled import ScaledModel
 Array = NDArray[np.float64]
 
 #: Settings are settled if they have this share of the best one's weight, and at most so many.
-WORTH_SETTLING, MOST_SETTLED = 0.01, 12
+WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
 
 
 def settle_settings(

@@ -31,22 +31,22 @@ SMOOTH: Belief = (
     (2.0, 1.0),
     (1.0, 2.0),
     (0.5, 0.2),
-    (0.25, 0.2),
-    (0.125, 0.25),
-    (0.0625, 0.2),
+    (0.25, 0.07),
+    (0.125, 0.09),
+    (0.0625, 0.07),
 )
-RAGGED: Belief = ((2.0, 0.1), (0.5, 0.08))
+RAGGED: Belief = ((2.0, 0.035), (0.5, 0.03))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = ((1.0, 0.125, 0.1, 0.6), (1.0, -0.5, 0.1, 0.6), (1.0, 0.0625, 0.03, 0.6))
+TWO_SCALES = ((1.0, 0.125, 0.1, 0.2), (1.0, -0.5, 0.1, 0.2), (1.0, 0.0625, 0.03, 0.2))
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
 #: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
-#: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts less than
-#: it is believed in: few published numbers can tell of it.
-ROUGH, ROUGH_SHARE = 0.25, 0.5
+#: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts for more
+#: than it is believed in: what a sketch leaves out, no decoding can find.
+ROUGH, ROUGH_SHARE = 0.25, 1.5
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Scales:
     level: float  # of the level
     noise: Belief  # of outputs around f, or of latent values
     design: tuple[float, float]  # of f and of the noise, for which the sketch is designed
+    trend: float = 0.0  # of a function of the default lengthscale that the design adds to f
+    roughness: float = 1.0  # belief in rough functions, as a multiple of what the tables say
 
     def of(self, kind: Kind) -> Belief:
         """Return how far a function of one kind may go."""
@@ -73,12 +75,13 @@ NUMBERS = Scales(
     level=0.3,
     noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
     design=(0.15, 0.1),
+    trend=0.3,
 )
 #: For the log-odds of classes.
 LOG_ODDS = Scales(
-    smooth=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
-    both=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
-    rough=((2.0, 0.5), (4.0, 1.0), (8.0, 0.3)),
+    smooth=((2.0, 0.4), (4.0, 1.0), (8.0, 0.6)),
+    both=((2.0, 0.4), (4.0, 1.0), (8.0, 0.6)),
+    rough=((2.0, 0.4), (4.0, 1.0), (8.0, 0.6)),
     level=1.0,
     noise=((0.0, 1.0),),
     design=(3.0, 0.0),
@@ -91,6 +94,7 @@ LOG_RATES = Scales(
     level=1.0,
     noise=((0.0, 1.0), (0.4, 0.5)),
     design=(1.0, 0.0),
+    roughness=4.0,
 )
 
 
@@ -144,7 +148,7 @@ def default_family(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
             (scales.level * unit) ** 2,
             (noise * unit) ** 2,
-            mix.belief * of_std * of_noise,
+            mix.belief * (1.0 if mix.kind == "smooth" else scales.roughness) * of_std * of_noise,
         )
         for mix in _mixes(shapes)
         for std, of_std in _normalised(scales.of(mix.kind))
@@ -160,14 +164,21 @@ def default_family(
 def design_kernel(
     X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
 ) -> Kernel:
-    """Return the kernel that a sketch for the default family is designed for: a mean of all."""
+    """Return the kernel that a sketch for the default family is designed for: a mean of all.
+
+    A trend comes on top: at small budgets a mean of all alone has too little variance to be worth
+    more than a number or two.
+    """
     shapes, std = _Shapes(_family_lengths(X, counts)), scales.design[0] * unit
     mixes = _mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
         for number, share in mix.shares:
             shares[number] += share * mix.belief * (1.0 if mix.kind == "smooth" else ROUGH_SHARE)
-    return mean_kernel(shapes.kernels, std**2 * shares / shares.sum(), (scales.level * unit) ** 2)
+    variances = std**2 * shares / shares.sum()
+    ((trend, _),) = shapes.smooth(1.0)
+    variances[trend] += (scales.trend * unit) ** 2
+    return mean_kernel(shapes.kernels, variances, (scales.level * unit) ** 2)
 
 
 Shares = tuple[tuple[int, float], ...]  # kernels by number, and their shares of the variance
