@@ -23,11 +23,16 @@ Array = NDArray[np.float64]
 
 
 class Drawer:
-    """Releases of one plan, seen at ``points``; what is public is worked out once."""
+    """Releases of one plan, seen at ``points``; what is public is worked out once.
 
-    def __init__(self, plan: Plan, points: Array, column: int = 0) -> None:
+    ``X`` are everybody's inputs, which plans of many people do not hold.
+    """
+
+    def __init__(self, plan: Plan, points: Array, column: int = 0, X: Array | None = None) -> None:
         self._facts, self._points, self._column = plan.facts, points, column
         self._T = plan.sketch.rounded
+        places = plan.facts.places
+        self._place = None if places is None or X is None else places.of(X)
 
     @cached_property
     def _decoders(self) -> list[Decoder]:
@@ -36,7 +41,7 @@ class Drawer:
     def posteriors(self, y: Array, count: int, rng: np.random.Generator) -> Iterator[Mixture]:
         """Yield what is known of f after each of ``count`` releases of y."""
         facts = self._facts
-        s = self._T @ self._unit(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
+        s = self._told(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
         for values in s:
             yield Mixture.by_evidence(self._decoders, facts.belief, values)
 
@@ -46,7 +51,7 @@ class Drawer:
             found = self.posteriors(y, count, rng)
             return np.array([posterior.mean(self._points) for posterior in found])
         decoder, facts = self._decoders[0], self._facts
-        s = self._T @ self._unit(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
+        s = self._told(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
         # The mean is linear in s, from what a sketch of zeros would give.
         start = decoder.mean(self._points, np.zeros(len(self._T)))
         return start + s @ decoder.weights(self._points).T
@@ -63,6 +68,14 @@ class Drawer:
             return mean + C @ (np.clip(y, facts.lo[c], facts.hi[c]) - mean)
         everybody = [replace(d, noise_std=0.0) for d in facts.decoders(np.eye(len(y)), c)]
         return Mixture.by_evidence(everybody, facts.belief, self._unit(y)).mean(self._points)
+
+    def _told(self, y: Array) -> Array:
+        """Return what is published of y, before the noise."""
+        u = self._unit(y)
+        if self._place is not None:  # sums at places
+            u = np.bincount(self._place, u, minlength=self._T.shape[1])
+        told: Array = self._T @ u
+        return told
 
     def _unit(self, y: Array) -> Array:
         """Return outputs as the core sees them, within 0 and 1."""
