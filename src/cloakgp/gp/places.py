@@ -8,8 +8,9 @@ and count who is there.  All of this is about public inputs: nothing here sees y
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -36,8 +37,8 @@ SIGNS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, 
 NO_SPREAD = 1e-9
 #: The tree is grown on about so many people; everybody then walks down it.
 SAMPLE = 100_000
-#: Blocks that are handed to the workers at a time.
-AT_A_TIME = 64
+#: Seconds to wait for a block: if Dask gives up on one whose workers die, joblib is not told.
+PATIENCE = 3600.0
 
 
 class Part(Protocol):
@@ -140,15 +141,45 @@ def gather(
     )
 
 
+def recount(
+    places: Places,
+    parts: Sequence[Part],
+    exposure: Sequence[Part] | None = None,
+    done: Done = lambda rows: None,
+) -> Places:
+    """Return who is at the places now, found in one pass; the places stay where they are."""
+    watched = [None] * len(parts) if exposure is None else exposure
+    arguments = [(places.tree, len(places.counts), part) for part in watched]
+    found = _through(done, parts, _look_and_count, arguments)
+    counts = np.sum([counted.people for counted, _ in found], axis=0)
+    total = np.sum([counted.exposure for counted, _ in found], axis=0)
+    return replace(
+        places,
+        counts=counts,
+        fingerprint=fingerprint(look for _, look in found),
+        exposure=None if exposure is None else total / np.maximum(counts, 1),
+    )
+
+
+def fingerprint_of(parts: Sequence[Part], done: Done = lambda rows: None) -> str:
+    """Return the fingerprint of everybody's inputs, found in one pass."""
+    return fingerprint(_through(done, parts, _print, [()] * len(parts)))
+
+
 def gathered_at(places: Places, names: Sequence[str]) -> str:
-    """Say where people are gathered, and how far from there they are."""
+    """Say in a sentence where people are gathered, and how far from there they are."""
+    return f"The {places.people:,} people are {gathered(places, names)}"
+
+
+def gathered(places: Places, names: Sequence[str]) -> str:
+    """Say the same as a part of a sentence."""
     apart = [
         f"{distance:.2g} ({name})"
         for name, distance in zip(names, places.distances, strict=True)
         if distance > 0.0
     ]
     typical = f", typically {', '.join(apart)} from where they are" if apart else ""
-    return f"The {places.people:,} people are gathered at {len(places.counts)} places{typical}"
+    return f"gathered at {len(places.counts)} places{typical}"
 
 
 def _rounded(values: Array) -> Array:
@@ -178,13 +209,28 @@ class _Counted(NamedTuple):
 
 
 def _count(part: Part, tree: Tree, places: int, exposure: Part | None) -> _Counted:
-    number = tree.numbers[tree.leaves(_read(part).T)]
+    return _count_rows(_read(part), tree, places, exposure)
+
+
+def _look_and_count(
+    part: Part, tree: Tree, places: int, exposure: Part | None
+) -> tuple[_Counted, Hashes]:
+    rows = _read(part)
+    return _count_rows(rows, tree, places, exposure), print_of(rows)
+
+
+def _count_rows(rows: Array, tree: Tree, places: int, exposure: Part | None) -> _Counted:
+    number = tree.numbers[tree.leaves(rows.T)]
     people = np.bincount(number, minlength=places).astype(np.int64)
     if exposure is None:
         return _Counted(people, np.zeros(places))
     total = np.zeros(places)
     np.add.at(total, number, _read(exposure)[:, 0])
     return _Counted(people, total)
+
+
+def _print(part: Part) -> Hashes:
+    return print_of(_read(part))
 
 
 def _read(part: Part) -> Array:
@@ -200,13 +246,19 @@ def _read(part: Part) -> Array:
 def _through(
     done: Done, parts: Sequence[Part], function: Callable[..., Any], arguments: Sequence[Any]
 ) -> list[Any]:
-    """Call ``function`` with every block and its arguments, some of them at a time."""
+    """Call ``function`` with every block and its arguments, on joblib's workers."""
     results: list[Any] = []
-    for begin in range(0, len(parts), AT_A_TIME):
-        some = slice(begin, begin + AT_A_TIME)
-        results += Parallel(max_nbytes=None)(
-            delayed(function)(part, *rest)
-            for part, rest in zip(parts[some], arguments[some], strict=True)
-        )
-        done(sum(part.rows for part in parts[some]))
+    workers = Parallel(max_nbytes=None, return_as="generator")
+    if workers.n_jobs != 1:  # alone, there is nobody to wait for
+        workers.timeout = PATIENCE
+    calls = (delayed(function)(part, *rest) for part, rest in zip(parts, arguments, strict=True))
+    try:
+        for part, result in zip(parts, workers(calls), strict=True):
+            results.append(result)
+            done(part.rows)
+    except multiprocessing.TimeoutError:
+        raise ValueError(
+            "a worker has not answered for a long time; it was probably killed, for instance "
+            "because it ran out of memory: try smaller blocks, or fewer workers on a machine"
+        ) from None
     return results

@@ -10,11 +10,11 @@ public.  Nothing here logs, and no error names a row, a value or a file.
 from __future__ import annotations
 
 import math
+import multiprocessing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,8 +41,8 @@ from cloakgp.privacy.mechanism.sensitivity import (
 )
 from cloakgp.privacy.mechanism.sketch import NoisySketch, Query, check_sensitivity, publish
 
-#: Blocks that are handed to the workers at a time: in between, it is told how far it has come.
-AT_A_TIME = 64
+#: Seconds to wait for a block: if Dask gives up on one whose workers die, joblib is not told.
+PATIENCE = 3600.0
 
 
 # Proof: gathered.md
@@ -154,7 +154,7 @@ def release_gathered(
 
     Column c of the sketch is that of everybody at place c, where ``counts`` says how many there
     are.  Blocks are read by joblib's workers, whichever its ``parallel_config`` names; ``done`` is
-    told how many people have been read.  Nobody may own more than one row.
+    told how many more people have been read.  Nobody may own more than one row.
     """
     sketch = own_copy(sketch)
     if type(kind) not in (Bounded, Labelled, Counted):
@@ -203,9 +203,12 @@ def _sums(
     U = np.zeros((len(people), kind.columns), dtype=np.int64)
     found = np.zeros(len(people), dtype=np.int64)
     read = partial(_sum_block, kind=kind, places=len(people), value_bits=value_bits)
-    for some in _groups(batches):
-        # max_nbytes=None: private values in memory must not be written to a temporary file.
-        for block in Parallel(max_nbytes=None)(delayed(read)(batch) for batch in some):
+    # max_nbytes=None: private values in memory must not be written to a temporary file.
+    workers = Parallel(max_nbytes=None, return_as="generator")
+    if workers.n_jobs != 1:  # alone, there is nobody to wait for
+        workers.timeout = PATIENCE
+    try:
+        for block in workers(delayed(read)(batch) for batch in batches):
             if block.refusal is not None:
                 raise ValueError(block.refusal)
             found += block.counts
@@ -213,8 +216,10 @@ def _sums(
             if np.any(found > people):
                 raise ValueError(CHANGED)
             U += block.sums
-        if done is not None:
-            done(int(found.sum()))
+            if done is not None:
+                done(int(block.counts.sum()))
+    except multiprocessing.TimeoutError:
+        raise ValueError(UNANSWERED) from None
     if not np.array_equal(found, people):
         raise ValueError(CHANGED)
     return U
@@ -228,6 +233,13 @@ CHANGED = (
 UNREADABLE = (
     "a block of the data could not be read. Nothing was published and nothing was spent; check the "
     "files and the types of their columns"
+)
+
+
+UNANSWERED = (
+    "a worker has not answered for a long time; it was probably killed, for instance because it "
+    "ran out of memory. Nothing was published and nothing was spent; try smaller blocks, or fewer "
+    "workers on a machine"
 )
 
 
@@ -249,11 +261,3 @@ def _sum_block(batch: Batch, *, kind: Kind, places: int, value_bits: int) -> _Bl
     for total, column in zip(U.T, u.T, strict=True):
         np.add.at(total, at, column)
     return _Block(U, np.bincount(at, minlength=places).astype(np.int64))
-
-
-# Proof: gathered.md
-def _groups(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
-    """Yield some blocks at a time."""
-    rest = iter(batches)
-    while some := list(islice(rest, AT_A_TIME)):
-        yield some
