@@ -179,8 +179,10 @@ def test_sums_of_a_billion_people_fit():
     """Of a place that no published value asks about, too: its sum is made all the same."""
     sketch = quantise(np.eye(PLACES), bits=16)
     silent = Sketch(sketch.matrix * (np.arange(PLACES, dtype=np.int32) != 2), sketch.bits)
+    nothing = Sketch(sketch.matrix * np.int32(0), sketch.bits)
+    assert value_bits_for(Sketch(nothing.matrix[:, :0], 16), 0.0, np.zeros(0, dtype=np.int64)) == 40
     for people in (10**3, 10**6, 10**8, 2 * 10**8):
-        for each in (sketch, silent):
+        for each in (sketch, silent, nothing):
             counts = np.full(PLACES, people // PLACES + 1)
             counts[2] = people
             bits = value_bits_for(each, 4.0, counts)

@@ -280,4 +280,4 @@ def _largest_sum(matrix: NDArray[np.int32], counts: Integers | None) -> int:
     # In Python's integers, which do not end.
     people = counts.tolist()
     sums = (sum(map(mul, map(abs, row), people)) for row in matrix.tolist())
-    return max(max(sums, default=0), max(people, default=0))
+    return max([0, *sums, *people])
