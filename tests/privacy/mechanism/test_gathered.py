@@ -188,7 +188,7 @@ def test_sums_of_a_billion_people_fit():
             bits = value_bits_for(each, 4.0, counts)
             largest = max(int(counts.max()), int((np.abs(each.matrix) @ counts).max()))
             assert largest << bits <= 1 << 61
-            assert bits == 40 or (2 * largest + (1 << 24)) << bits > 1 << 61
+            assert bits == 40 or 2 * (largest + (1 << 24)) << bits > 1 << 61
     with pytest.raises(ValueError, match="too many people"):
         value_bits_for(sketch, 4.0, np.full(PLACES, 10**11))
 
