@@ -141,13 +141,18 @@ class PrivateGP(BaseEstimator):
             _remember_names(self, table)
         self._release_id = uuid.uuid4().hex
 
-    def _people(self, X: Any, groups: Any, exposure: Any = None) -> People:
-        """Return everybody's public inputs, gathered at places if they are many."""
+    def _people(self, X: Any, groups: Any, exposure: Any = None, plan: Any = None) -> People:
+        """Return everybody's public inputs, gathered at places if they are many.
+
+        The places of a ``plan`` are not looked for again.
+        """
         self._check_inducing()
+        request = plan.request if isinstance(plan, Plan) else None
+        known = None if request is None else request.places
         table = blocks_of(X)
         if table is not None:
-            return people_in_blocks(table, groups, exposure)
-        return people_in_memory(check_rows(X), X, self.inducing, groups, exposure)
+            return people_in_blocks(table, groups, exposure, known)
+        return people_in_memory(check_rows(X), X, self.inducing, groups, exposure, known)
 
     def _request(
         self, people: People, X: Any, at: Any, groups: Any, exposure: Array | None = None

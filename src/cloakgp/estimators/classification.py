@@ -123,7 +123,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups)
-        people = self._people(X, groups)
+        people = self._people(X, groups, plan=plan)
         one_column(y, people.count)
         classes = self._classes(y)
         request = self._request(people, X, at, groups)

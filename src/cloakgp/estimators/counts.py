@@ -129,7 +129,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
         watched = _exposures(X, exposure)
-        people = self._people(X, groups, watched)
+        people = self._people(X, groups, watched, plan)
         one_column(y, people.count)
         request = self._request(people, X, at, groups, watched)
         if plan is None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.gp.defaults import default_lengths
-from cloakgp.gp.places import Places, gather
+from cloakgp.gp.places import Places, gather, recount
 from cloakgp.inputs.blocks import (
     BlockTable,
     InputPart,
@@ -25,6 +25,7 @@ from cloakgp.inputs.blocks import (
     output_blocks_of,
 )
 from cloakgp.inputs.frames import column_names
+from cloakgp.inputs.passes import passes
 from cloakgp.privacy.mechanism.gathered import Batch
 
 Array = NDArray[np.float64]
@@ -153,21 +154,29 @@ def as_blocks(y: Any) -> Any:
 
 
 def people_in_memory(
-    rows: Array, X: Any, inducing: Any, groups: Any, exposure: Array | None = None
+    rows: Array,
+    X: Any,
+    inducing: Any,
+    groups: Any,
+    exposure: Array | None = None,
+    known: Places | None = None,
 ) -> People:
     """Return people whose inputs are in memory, gathered at places if they are many.
 
-    ``X`` are the inputs as they were given, with names if they have any.
+    ``X`` are the inputs as they were given, with names if they have any; ``known`` are places that
+    were found for a plan.
     """
     names = column_names(X)
     if not are_many(len(rows), inducing, groups):
         return People(rows, None, names, None)
     watched = None if exposure is None else cut_array(exposure[:, None]).parts
-    return People(rows, None, names, gather(cut_array(rows).parts, default_lengths, watched))
+    return People(rows, None, names, _gathered(cut_array(rows), watched, known))
 
 
-def people_in_blocks(table: BlockTable, groups: Any, exposure: Any = None) -> People:
-    """Return people who come in blocks, gathered at places."""
+def people_in_blocks(
+    table: BlockTable, groups: Any, exposure: Any = None, known: Places | None = None
+) -> People:
+    """Return people who come in blocks, gathered at places; ``known`` are those of a plan."""
     if groups is not None:
         raise ValueError(
             "groups cannot be combined with inputs that come in blocks: the rows of one owner may "
@@ -181,7 +190,16 @@ def people_in_blocks(table: BlockTable, groups: Any, exposure: Any = None) -> Pe
         if given is None or [p.rows for p in given.parts] != [p.rows for p in table.parts]:
             raise ValueError("exposure must come in the same blocks as X, as a table of one column")
         watched = [Watched(part) for part in given.parts]
-    return People(None, table, table.names, gather(table.parts, default_lengths, watched))
+    return People(None, table, table.names, _gathered(table, watched, known))
+
+
+def _gathered(table: BlockTable, exposure: Sequence[Any] | None, known: Places | None) -> Places:
+    """Find places for everybody, or count who is at those that a plan has found."""
+    if known is None or known.centres.shape[1] != table.columns:
+        done = passes(table.rows, "Looking at the inputs", "Gathering people at places")
+        return gather(table.parts, default_lengths, exposure, done)
+    done = passes(table.rows, "Comparing the inputs with the plan")
+    return recount(known, table.parts, exposure, done)
 
 
 def are_many(people: int, inducing: Any, groups: Any) -> bool:

@@ -138,7 +138,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups)
-        people = self._people(X, groups)
+        people = self._people(X, groups, plan=plan)
         shape = shape_of(y, people.count)
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
         request = self._request(people, X, at, groups)

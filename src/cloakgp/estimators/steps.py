@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
@@ -18,11 +17,12 @@ from numpy.typing import NDArray
 
 from cloakgp.estimators.people import People
 from cloakgp.estimators.repeats import note_spend
+from cloakgp.inputs.passes import passes
 from cloakgp.plan.facts import MOST_ITERATIONS, MOST_LATENTS, Facts
 from cloakgp.plan.parts import Part
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
-from cloakgp.privacy import Noise, NoisySketch, Spend
+from cloakgp.privacy import Noise, NoisySketch, Sketch, Spend
 from cloakgp.privacy.mechanism.gathered import Kind, release_gathered
 from cloakgp.release.outcomes import LatentRelease
 from cloakgp.release.release import Release
@@ -64,14 +64,16 @@ def draw_plan(
 
 def gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Publish:
     """Return the function of the core that sums y at the places of a plan and publishes that."""
-    assert plan.facts.places is not None
-    return partial(
-        release_gathered,
-        counts=plan.facts.places.counts,
-        batches=people.batches(y),
-        kind=kind,
-        budget=plan.facts.budget,
-    )
+    places, budget, batches = plan.facts.places, plan.facts.budget, people.batches(y)
+    assert places is not None
+
+    def publish(sketch: Sketch, *, noise: Noise) -> NoisySketch:
+        done = passes(places.people, "Summing the private column at places")
+        return release_gathered(
+            sketch, places.counts, batches, kind, budget, noise=noise, done=done
+        )
+
+    return publish
 
 
 def release_plan(

@@ -9,12 +9,12 @@ and count who is there.  All of this is about public inputs: nothing here sees y
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from cloakgp.gp.hashes import Hashes, fingerprint, mixed, print_of
@@ -36,8 +36,8 @@ SIGNS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, 
 NO_SPREAD = 1e-9
 #: The tree is grown on about so many people; everybody then walks down it.
 SAMPLE = 100_000
-#: Blocks that are handed to the workers at a time.
-AT_A_TIME = 64
+#: Blocks for each worker that are handed out at a time.
+AT_A_TIME = 4
 
 
 class Part(Protocol):
@@ -140,6 +140,26 @@ def gather(
     )
 
 
+def recount(
+    places: Places,
+    parts: Sequence[Part],
+    exposure: Sequence[Part] | None = None,
+    done: Done = lambda rows: None,
+) -> Places:
+    """Return who is at the places now, found in one pass; the places stay where they are."""
+    watched = [None] * len(parts) if exposure is None else exposure
+    arguments = [(places.tree, len(places.counts), part) for part in watched]
+    found = _through(done, parts, _look_and_count, arguments)
+    counts = np.sum([counted.people for counted, _ in found], axis=0)
+    total = np.sum([counted.exposure for counted, _ in found], axis=0)
+    return replace(
+        places,
+        counts=counts,
+        fingerprint=fingerprint(look for _, look in found),
+        exposure=None if exposure is None else total / np.maximum(counts, 1),
+    )
+
+
 def gathered_at(places: Places, names: Sequence[str]) -> str:
     """Say where people are gathered, and how far from there they are."""
     apart = [
@@ -178,7 +198,18 @@ class _Counted(NamedTuple):
 
 
 def _count(part: Part, tree: Tree, places: int, exposure: Part | None) -> _Counted:
-    number = tree.numbers[tree.leaves(_read(part).T)]
+    return _count_rows(_read(part), tree, places, exposure)
+
+
+def _look_and_count(
+    part: Part, tree: Tree, places: int, exposure: Part | None
+) -> tuple[_Counted, Hashes]:
+    rows = _read(part)
+    return _count_rows(rows, tree, places, exposure), print_of(rows)
+
+
+def _count_rows(rows: Array, tree: Tree, places: int, exposure: Part | None) -> _Counted:
+    number = tree.numbers[tree.leaves(rows.T)]
     people = np.bincount(number, minlength=places).astype(np.int64)
     if exposure is None:
         return _Counted(people, np.zeros(places))
@@ -202,9 +233,11 @@ def _through(
 ) -> list[Any]:
     """Call ``function`` with every block and its arguments, some of them at a time."""
     results: list[Any] = []
-    for begin in range(0, len(parts), AT_A_TIME):
-        some = slice(begin, begin + AT_A_TIME)
-        results += Parallel(max_nbytes=None)(
+    workers = Parallel(max_nbytes=None)
+    size = AT_A_TIME * effective_n_jobs(workers.n_jobs)
+    for begin in range(0, len(parts), size):
+        some = slice(begin, begin + size)
+        results += workers(
             delayed(function)(part, *rest)
             for part, rest in zip(parts[some], arguments[some], strict=True)
         )

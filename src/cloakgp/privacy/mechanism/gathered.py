@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.privacy.mechanism.budget import Budget
@@ -41,8 +41,8 @@ from cloakgp.privacy.mechanism.sensitivity import (
 )
 from cloakgp.privacy.mechanism.sketch import NoisySketch, Query, check_sensitivity, publish
 
-#: Blocks that are handed to the workers at a time: in between, it is told how far it has come.
-AT_A_TIME = 64
+#: Blocks for each worker that are handed out at a time: in between, it is told how many were read.
+AT_A_TIME = 4
 
 
 # Proof: gathered.md
@@ -154,7 +154,7 @@ def release_gathered(
 
     Column c of the sketch is that of everybody at place c, where ``counts`` says how many there
     are.  Blocks are read by joblib's workers, whichever its ``parallel_config`` names; ``done`` is
-    told how many people have been read.  Nobody may own more than one row.
+    told how many more people have been read.  Nobody may own more than one row.
     """
     sketch = own_copy(sketch)
     if type(kind) not in (Bounded, Labelled, Counted):
@@ -203,9 +203,11 @@ def _sums(
     U = np.zeros((len(people), kind.columns), dtype=np.int64)
     found = np.zeros(len(people), dtype=np.int64)
     read = partial(_sum_block, kind=kind, places=len(people), value_bits=value_bits)
-    for some in _groups(batches):
-        # max_nbytes=None: private values in memory must not be written to a temporary file.
-        for block in Parallel(max_nbytes=None)(delayed(read)(batch) for batch in some):
+    # max_nbytes=None: private values in memory must not be written to a temporary file.
+    workers = Parallel(max_nbytes=None)
+    for some in _groups(batches, AT_A_TIME * effective_n_jobs(workers.n_jobs)):
+        before = int(found.sum())
+        for block in workers(delayed(read)(batch) for batch in some):
             if block.refusal is not None:
                 raise ValueError(block.refusal)
             found += block.counts
@@ -214,7 +216,7 @@ def _sums(
                 raise ValueError(CHANGED)
             U += block.sums
         if done is not None:
-            done(int(found.sum()))
+            done(int(found.sum()) - before)
     if not np.array_equal(found, people):
         raise ValueError(CHANGED)
     return U
@@ -252,8 +254,8 @@ def _sum_block(batch: Batch, *, kind: Kind, places: int, value_bits: int) -> _Bl
 
 
 # Proof: gathered.md
-def _groups(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
-    """Yield some blocks at a time."""
+def _groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
+    """Yield so many blocks at a time."""
     rest = iter(batches)
-    while some := list(islice(rest, AT_A_TIME)):
+    while some := list(islice(rest, size)):
         yield some
