@@ -15,9 +15,12 @@ import pandas as pd
 from cloakgp.cli.progress import WatchedLedger
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.tables import Columns, read_columns
+from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
 from cloakgp.cli.tables.points import read_points
 from cloakgp.cli.wording import explained
+from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
+from cloakgp.inputs.blocks import BlockTable
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.search import SearchPlan
 from cloakgp.release.release import Release
@@ -33,17 +36,31 @@ class Job:
     at: pd.DataFrame | None
 
     @classmethod
-    def read(cls, data: Path, settings: Settings, *, to_release: bool = False) -> Job:
-        """Read the public columns; if it is to be released, the private one must be there too."""
-        columns = read_columns(
-            data,
-            settings.inputs,
-            settings.groups,
-            present=settings.output if to_release else (),
-            exposure=settings.exposure,
-            decimal=settings.decimal,
-            mentioned=settings.output,
-        )
+    def read(
+        cls, data: Path, settings: Settings, *, to_release: bool = False, searching: bool = False
+    ) -> Job:
+        """Read the public columns; if it is to be released, the private one must be there too.
+
+        Of many people nothing but names is read: their rows come in blocks.
+        """
+        if searching and data.is_dir():
+            raise CommandError(
+                f"a private search needs everybody in memory, and {printable(data)} is a folder; "
+                "give one file, or use `cloakgp release`"
+            )
+        outputs = settings.output if to_release else ()
+        if not searching and come_in_blocks(data, settings.groups):
+            columns = scan_columns(data, settings.inputs, outputs, settings.exposure)
+        else:
+            columns = read_columns(
+                data,
+                settings.inputs,
+                settings.groups,
+                present=outputs,
+                exposure=settings.exposure,
+                decimal=settings.decimal,
+                mentioned=settings.output,
+            )
         at = None
         if settings.at is not None:
             at = read_points(settings.at, settings.inputs, settings.decimal)
@@ -52,7 +69,7 @@ class Job:
     def plan(self) -> Plan:
         """Plan a release."""
         model: Any = self.settings.estimator()
-        with explained():
+        with explained(), threads(self.settings.jobs):
             plan: Plan = model.plan(self.columns.inputs, **self._facts(self.columns))
         return plan
 
@@ -66,32 +83,49 @@ class Job:
 
     def plan_search(self) -> SearchPlan:
         """Plan every candidate of a private search for every fold."""
-        search = self.settings.search()
+        search: Any = self.settings.search()
         with explained():
-            return search.plan(self.columns.inputs, **self._facts(self.columns))
+            plan: SearchPlan = search.plan(self.columns.inputs, **self._facts(self.columns))
+        return plan
 
     def draw(self, plan: Plan | SearchPlan, ledger: WatchedLedger | None = None) -> Release:
         """Open the private column and release what was planned; the spend is recorded before."""
         settings = self.settings
-        now = read_columns(
+        now = self._read_again()
+        if now.outputs is None or not _same(now, self.columns):
+            raise CommandError(f"{printable(self.data)} changed since the plan; start again")
+        y: Any = now.outputs
+        if isinstance(y, pd.DataFrame) and len(settings.output) == 1:
+            y = y[settings.output[0]]
+        searching = isinstance(plan, SearchPlan)
+        model: Any = settings.search() if searching else settings.estimator()
+        with explained(ours_only=True), threads(settings.jobs):
+            model.set_params(ledger=ledger)
+            model.fit(now.inputs, y, **self._facts(now), plan=plan)
+        release: Release = model.release_
+        return release
+
+    def _read_again(self) -> Columns:
+        """Read the public columns once more, and with them the private one; not yet of blocks."""
+        settings = self.settings
+        labels = settings.string_labels
+        if isinstance(self.columns.inputs, BlockTable):
+            return scan_columns(
+                self.data,
+                settings.inputs,
+                settings.output,
+                settings.exposure,
+                strings=bool(labels),
+            )
+        return read_columns(
             self.data,
             settings.inputs,
             settings.groups,
             outputs=settings.output,
             exposure=settings.exposure,
-            labels=settings.string_labels,
+            labels=labels,
             decimal=settings.decimal,
         )
-        if now.outputs is None or not _same(now, self.columns):
-            raise CommandError(f"{printable(self.data)} changed since the plan; start again")
-        y = now.outputs if len(settings.output) > 1 else now.outputs[settings.output[0]]
-        searching = isinstance(plan, SearchPlan)
-        model: Any = settings.search() if searching else settings.estimator()
-        with explained(ours_only=True):
-            model.set_params(ledger=ledger)
-            model.fit(now.inputs, y, **self._facts(now), plan=plan)
-        release: Release = model.release_
-        return release
 
     def _facts(self, columns: Columns) -> dict[str, Any]:
         """Return what a plan and a fit are told beside the inputs."""
@@ -101,6 +135,9 @@ class Job:
 
 def _same(now: Columns, then: Columns) -> bool:
     """Tell whether the public columns are those that the plan was made from."""
+    if isinstance(now.inputs, BlockTable):
+        # Blocks know when their files were written; the fit compares what is in them.
+        return (now.inputs, now.exposure) == (then.inputs, then.exposure)
     return now.inputs.equals(then.inputs) and all(
         np.array_equal(np.asarray(ours), np.asarray(theirs))  # None equals None
         for ours, theirs in ((now.groups, then.groups), (now.exposure, then.exposure))

@@ -10,8 +10,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-import pandas as pd
-
 from cloakgp.cli.outputs import OUTPUTS
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.wording import explained
@@ -80,7 +78,7 @@ def check_picture(path: Path, settings: Settings) -> None:
         raise CommandError("--plot shows one or two inputs; leave it out for more")
 
 
-def check_ledger(settings: Settings, inputs: pd.DataFrame, *, searching: bool = False) -> None:
+def check_ledger(settings: Settings) -> None:
     """Refuse an account that is not there, or that does not allow what would be spent."""
     if settings.ledger is None or settings.dataset is None:
         return

@@ -19,6 +19,7 @@ from cloakgp.cli.settings import Settings
 from cloakgp.cli.wording import in_options
 from cloakgp.errors import listed, printable
 from cloakgp.gp.kernels.grammar import kernel_string
+from cloakgp.gp.places import gathered
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import EPSILONS, Plan
 from cloakgp.plan.search import SearchPlan
@@ -41,7 +42,7 @@ def plan_report(
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
     report["people"] = plan.facts.people
-    report["rows"] = len(plan.facts.X)
+    report["rows"] = plan.facts.people if plan.facts.places is not None else len(plan.facts.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
     family = plan.facts.family
     report["kernel"] = _kernel(plan.facts.kernel) if family is None else None
@@ -135,7 +136,7 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
     say(
         console,
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of {people} "
-        f"people by {listed(inputs)}.\n"
+        f"people by {listed(inputs)}{_gathered(release.facts)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
         f"{release.delta:g}, for replacing one person's private values"
         f"{'' if release.selection is None else ', the choice of settings included'}.\n"
@@ -177,7 +178,13 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     say(console, text)
     for warning in report.warnings:
         say(console, f"WARNING {warning}")
+    say(console, report.scope)
     say(console, NOT_AUTHORSHIP)
+
+
+def _gathered(facts: Facts) -> str:
+    """Say at how many places people are gathered, if they are, and how far from there they are."""
+    return "" if facts.places is None else f", {gathered(facts.places, facts.names)}"
 
 
 def _prior(facts: Facts) -> str:

@@ -6,9 +6,11 @@ Everything printed is made harmless first: no name or value can control the term
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakgp.errors import printable
+from cloakgp.inputs.passes import watched
 
 #: Rows of a table of predictions, at most; files take any number.
 MANY = 60
@@ -38,15 +41,49 @@ def complain(text: str) -> None:
     console.print(message, soft_wrap=not console.is_terminal)
 
 
+class RowsColumn(rich_progress.ProgressColumn):
+    """How many rows of a pass are done, how fast, and how long the rest will take."""
+
+    def render(self, task: rich_progress.Task) -> Text:
+        """Return nothing for a task that is no pass over rows."""
+        if task.total is None:
+            return Text("")
+        done, total = int(task.completed), int(task.total)
+        text = f"{done:,} of {total:,} rows"
+        if done and task.elapsed:
+            speed = done / task.elapsed
+            left = datetime.timedelta(seconds=math.ceil((total - done) / speed))
+            text += f", {speed:,.0f} rows/s, {left} left"
+        return Text(text, "dim")
+
+
 @contextlib.contextmanager
-def working() -> Iterator[Callable[[str], None]]:
-    """Show on stderr what is being done, if that is a terminal."""
-    columns = (rich_progress.SpinnerColumn(), rich_progress.TextColumn("{task.description}"))
+def working(what: str = "Finding the best sketch") -> Iterator[Callable[[str], None]]:
+    """Show on stderr what is being done, and how far each pass over rows is, on a terminal."""
+    columns = rich_progress.SpinnerColumn(), rich_progress.TextColumn("{task.description}")
     console = Console(stderr=True)
-    quiet = not console.is_terminal
-    with rich_progress.Progress(*columns, console=console, transient=True, disable=quiet) as bar:
-        task = bar.add_task("Finding the best sketch")
-        yield lambda text: bar.update(task, description=text)
+    with rich_progress.Progress(
+        *columns,
+        RowsColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task(what, total=None)
+        with watched(partial(_show_pass, bar)):
+            yield lambda text: bar.update(task, description=text)
+
+
+def _show_pass(bar: rich_progress.Progress, name: str, rows: int) -> Callable[[int], None]:
+    """Show a pass below what is being done, until all of its rows are."""
+    task, left = bar.add_task(name, total=rows), rows
+
+    def advance(more: int) -> None:
+        nonlocal left
+        left -= more
+        bar.update(task, advance=more, visible=left > 0)
+
+    return advance
 
 
 def print_json(value: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.gp.defaults import default_lengths
-from cloakgp.gp.places import Places, gather, recount
+from cloakgp.gp.places import Places, fingerprint_of, gather, recount
 from cloakgp.inputs.blocks import (
     BlockTable,
     InputPart,
@@ -65,8 +65,7 @@ class People:
         if self.rows is not None:
             return self.rows
         assert self.places is not None
-        words = np.frombuffer(bytes.fromhex(self.places.fingerprint), dtype=">u4")
-        return words.astype(np.float64)[None]
+        return _as_table(self.places.fingerprint)
 
     def batches(self, y: Any) -> list[Batch]:
         """Return everybody's places and outputs in blocks, for the core; no output is read here."""
@@ -145,6 +144,17 @@ class Same:
 def constant_exposure(table: BlockTable, exposure: float) -> BlockTable:
     """Return the same exposure for everybody, in the blocks of a table."""
     return BlockTable(None, 1, tuple(Same(part.rows, exposure) for part in table.parts))
+
+
+def identity_of(table: BlockTable) -> Array:
+    """Return the table by which a ledger knows people who come in blocks, in one pass."""
+    done = passes(table.rows, "Looking at the inputs")
+    return _as_table(fingerprint_of(table.parts, done))
+
+
+def _as_table(fingerprint: str) -> Array:
+    words = np.frombuffer(bytes.fromhex(fingerprint), dtype=">u4")
+    return words.astype(np.float64)[None]
 
 
 def as_blocks(y: Any) -> Any:

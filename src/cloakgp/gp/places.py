@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from cloakgp.gp.hashes import Hashes, fingerprint, mixed, print_of
@@ -36,8 +36,6 @@ SIGNS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, 
 NO_SPREAD = 1e-9
 #: The tree is grown on about so many people; everybody then walks down it.
 SAMPLE = 100_000
-#: Blocks for each worker that are handed out at a time.
-AT_A_TIME = 4
 
 
 class Part(Protocol):
@@ -160,15 +158,25 @@ def recount(
     )
 
 
+def fingerprint_of(parts: Sequence[Part], done: Done = lambda rows: None) -> str:
+    """Return the fingerprint of everybody's inputs, found in one pass."""
+    return fingerprint(_through(done, parts, _print, [()] * len(parts)))
+
+
 def gathered_at(places: Places, names: Sequence[str]) -> str:
-    """Say where people are gathered, and how far from there they are."""
+    """Say in a sentence where people are gathered, and how far from there they are."""
+    return f"The {places.people:,} people are {gathered(places, names)}"
+
+
+def gathered(places: Places, names: Sequence[str]) -> str:
+    """Say the same as a part of a sentence."""
     apart = [
         f"{distance:.2g} ({name})"
         for name, distance in zip(names, places.distances, strict=True)
         if distance > 0.0
     ]
     typical = f", typically {', '.join(apart)} from where they are" if apart else ""
-    return f"The {places.people:,} people are gathered at {len(places.counts)} places{typical}"
+    return f"gathered at {len(places.counts)} places{typical}"
 
 
 def _rounded(values: Array) -> Array:
@@ -218,6 +226,10 @@ def _count_rows(rows: Array, tree: Tree, places: int, exposure: Part | None) -> 
     return _Counted(people, total)
 
 
+def _print(part: Part) -> Hashes:
+    return print_of(_read(part))
+
+
 def _read(part: Part) -> Array:
     rows = part.read()
     if len(rows) != part.rows:
@@ -231,15 +243,11 @@ def _read(part: Part) -> Array:
 def _through(
     done: Done, parts: Sequence[Part], function: Callable[..., Any], arguments: Sequence[Any]
 ) -> list[Any]:
-    """Call ``function`` with every block and its arguments, some of them at a time."""
+    """Call ``function`` with every block and its arguments, on joblib's workers."""
     results: list[Any] = []
-    workers = Parallel(max_nbytes=None)
-    size = AT_A_TIME * effective_n_jobs(workers.n_jobs)
-    for begin in range(0, len(parts), size):
-        some = slice(begin, begin + size)
-        results += workers(
-            delayed(function)(part, *rest)
-            for part, rest in zip(parts[some], arguments[some], strict=True)
-        )
-        done(sum(part.rows for part in parts[some]))
+    workers = Parallel(max_nbytes=None, return_as="generator")
+    calls = (delayed(function)(part, *rest) for part, rest in zip(parts, arguments, strict=True))
+    for part, result in zip(parts, workers(calls), strict=True):
+        results.append(result)
+        done(part.rows)
     return results

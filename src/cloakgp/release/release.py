@@ -169,9 +169,14 @@ class Release(Published):
                 warnings.warn(warning, ImplausibleNoiseWarning, stacklevel=2)
         return release
 
-    def verify(self) -> VerificationReport:
-        """Repeat every public step of the guarantee, in exact arithmetic where it counts."""
-        return verify(self)
+    def verify(self, inputs: Any = None, exposure: Any = None) -> VerificationReport:
+        """Repeat every public step of the guarantee, in exact arithmetic where it counts.
+
+        Whoever has the ``inputs`` of everybody (an array, a frame, or blocks) also learns whether
+        they are those of the release: a release of many people holds only how many are at each
+        place.  ``exposure`` is that of counts.
+        """
+        return verify(self, inputs, exposure)
 
     def statement(self) -> str:
         """Return the guarantee in plain words, as Markdown."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from cloakgp.gp.places import gathered_at
 from cloakgp.plan.markdown import escape
 from cloakgp.release.learnt import can_be_checked, check_fit
 
@@ -210,6 +211,10 @@ def _model(release: Published) -> str:
             f"Predictions average over {len(family.settings)} public priors, from smooth to rough; "
             "each counts by how well it explains the published numbers, which costs no privacy."
         )
+    facts = release.facts
+    if facts.places is not None:
+        names = [escape(name) for name in facts.names]
+        prior += f" {gathered_at(facts.places, names)}; predictions stand for people spread there."
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (
         f"## What predictions assume\n\n{prior} A 95 % band is for the curve that people share, if "

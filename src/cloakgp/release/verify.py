@@ -1,4 +1,4 @@
-"""Checking a release again, from its public contents alone.
+"""Checking a release again, from its public contents alone and, if they are there, from the inputs.
 
 Once shapes and numbers are known to be those of a release, every check stands on its own: none
 relies on another having passed, or on the release having been made by this library.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
 from cloakgp.privacy.mechanism.noise import grid_is_fine_enough
 from cloakgp.privacy.mechanism.sketch import value_bits_for
+from cloakgp.release.compared import compare_inputs
 from cloakgp.release.decoding import check_decoding
 from cloakgp.release.file.manifest import check_facts
 from cloakgp.release.plausibility import quiet_values
@@ -33,6 +34,9 @@ NOT_AUTHORSHIP = (
     "These checks show that the release agrees with itself, not who made it: for the inputs, the "
     "bounds, the owners of rows and the stamp 'private' you have only the custodian's word."
 )
+
+#: What a report says of itself if there were no data to compare with.
+FILE_ALONE = "All checks were made from the file alone."
 
 Outcome = tuple[bool, str]
 
@@ -52,6 +56,7 @@ class VerificationReport:
 
     checks: tuple[Check, ...]
     warnings: tuple[str, ...] = ()
+    scope: str = ""  # what the checks were made from, and what was not compared
 
     @property
     def ok(self) -> bool:
@@ -65,19 +70,40 @@ class VerificationReport:
         marks = ("FAILED", "passed")
         lines = [f"{marks[c.passed]}  {c.name}: {c.detail}" for c in self.checks]
         lines += [f"WARNING {warning}" for warning in self.warnings]
-        return "\n".join([*lines, NOT_AUTHORSHIP])
+        return "\n".join([*lines, self.scope, NOT_AUTHORSHIP])
 
 
-def verify(release: Published) -> VerificationReport:
-    """Run every check; the others need shapes and numbers that are those of a release."""
+def verify(release: Published, inputs: Any = None, exposure: Any = None) -> VerificationReport:
+    """Run every check; the others need shapes and numbers that are those of a release.
+
+    ``inputs`` are those of everybody: what the release says of them is compared with them.
+    """
     try:
         check_facts(release)
     except ReleaseFileError as problem:
         unknown = "not checked, since the contents are not those of a release"
         others = (Check(name, False, unknown) for name in CHECKS if name != "contents")
-        return VerificationReport((Check("contents", False, str(problem)), *others))
-    checks = tuple(Check(name, *check(release)) for name, check in CHECKS.items())
-    return VerificationReport(checks, quiet_values(release) if release.private else ())
+        return VerificationReport((Check("contents", False, str(problem)), *others), (), FILE_ALONE)
+    checks = [Check(name, *check(release)) for name, check in CHECKS.items()]
+    compared: list[Check] = []
+    if inputs is not None:
+        compared = [Check(*found) for found in compare_inputs(release, inputs, exposure)]
+    return VerificationReport(
+        (*checks, *compared),
+        quiet_values(release) if release.private else (),
+        _scope(release, [check.name for check in compared]),
+    )
+
+
+def _scope(release: Published, compared: list[str]) -> str:
+    """Say on one line which checks were made from the file, and which from the data."""
+    told = "the inputs in it"
+    if release.facts.places is not None:
+        told = "how many people are at each place, and the fingerprint of their inputs,"
+    if not compared:
+        return f"{FILE_ALONE} {told[0].upper()}{told[1:]} were not compared with the data."
+    from_file = ", ".join(name for name in CHECKS)
+    return f"Checked from the file: {from_file}. Compared with the data: {', '.join(compared)}."
 
 
 def _contents(release: Published) -> Outcome:

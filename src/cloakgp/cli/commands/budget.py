@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakgp.cli.preflight import check_file
-from cloakgp.cli.screen import print_json, screen
+from cloakgp.cli.screen import print_json, screen, working
 from cloakgp.cli.settings.options import (
     AsJson,
     Decimal,
@@ -25,9 +25,13 @@ from cloakgp.cli.settings.options import (
     read_setting,
 )
 from cloakgp.cli.tables import read_columns
+from cloakgp.cli.tables.blocks import come_in_blocks
 from cloakgp.cli.wording import explained
+from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
+from cloakgp.estimators.people import identity_of
 from cloakgp.files import write_file
+from cloakgp.inputs.blocks import scan
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
@@ -252,4 +256,8 @@ def _inputs(path: Path | None, names: str | None, decimal: str | None) -> Any:
     if path is None or names is None:
         return None
     columns = [name.strip() for name in names.split(",")]
-    return read_columns(path, columns, decimal=read_setting("decimal", decimal)).inputs.to_numpy()
+    if come_in_blocks(path):
+        with working("Looking at the inputs"), threads(None):
+            return identity_of(scan(path, inputs=columns)[0])
+    read: Any = read_columns(path, columns, decimal=read_setting("decimal", decimal)).inputs
+    return read.to_numpy()

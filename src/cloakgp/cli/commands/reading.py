@@ -12,30 +12,37 @@ import typer
 from cloakgp.cli.outputs import marked_predictions
 from cloakgp.cli.preflight import check_file
 from cloakgp.cli.reports import show_verification
-from cloakgp.cli.screen import print_json, screen, table
+from cloakgp.cli.screen import print_json, screen, table, working
 from cloakgp.cli.settings.options import (
     AsJson,
     Decimal,
     Force,
+    Jobs,
     Saved,
     flag,
     path_option,
     read_setting,
     setting_option,
 )
-from cloakgp.cli.tables import to_csv
+from cloakgp.cli.tables import read_columns, to_csv
+from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
 from cloakgp.cli.tables.points import read_points
+from cloakgp.cli.wording import explained
+from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
 from cloakgp.release.release import Release
-from cloakgp.release.verify import NOT_AUTHORSHIP
+from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport
 
 PREDICT_EXAMPLES = (
     "Examples:\n\n"
     "cloakgp predict pub/release.cloakgp --at age=0:90:10\n\n"
     'cloakgp predict map.cloakgp --at "age=0:90:10,weight=20:60:5" --out grid.csv'
 )
-VERIFY_EXAMPLES = "Example:\n\ncloakgp verify pub/release.cloakgp"
+VERIFY_EXAMPLES = (
+    "Examples:\n\ncloakgp verify pub/release.cloakgp\n\n"
+    "cloakgp verify pub/release.cloakgp --inputs people/"
+)
 
 
 def predict_command(
@@ -78,20 +85,58 @@ def predict_command(
         sys.stdout.write(to_csv(frame).decode())
 
 
-def verify_command(release: Saved, as_json: AsJson = False) -> None:
-    """Check the guarantee of a release again, from its file alone.
+def verify_command(
+    release: Saved,
+    inputs: Annotated[
+        Path | None, path_option("Compare with everybody's inputs, in a file or folder", "DATA")
+    ] = None,
+    exposure: Annotated[
+        str | None, setting_option("exposure", "Column of --inputs with the exposure of counts")
+    ] = None,
+    decimal: Decimal = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the guarantee of a release again: from its file and, with --inputs, from the data.
 
     The exit code is 0 if it holds, 1 if it does not, and 2 if the file cannot be read.  Warnings
     that values are far too quiet for their noise are evidence and do not change it.
     """
     loaded = Release.load(release, check=False)
-    report = loaded.verify()
+    if inputs is None:
+        if exposure is not None:
+            raise CommandError("--exposure is a column of the data; name them with --inputs")
+        report = loaded.verify()
+    else:
+        report = _compared(
+            loaded,
+            inputs,
+            read_setting("exposure", exposure),
+            read_setting("decimal", decimal),
+            read_setting("jobs", jobs),
+        )
     if as_json:
         checks = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in report.checks]
         names = ("release_id", "epsilon", "delta", "total_epsilon")
         facts = {name: getattr(loaded, name) for name in names}
-        facts |= {"private": loaded.private, "checks": checks}
+        places = loaded.facts.places
+        facts |= {"people": loaded.facts.people}
+        facts |= {"places": None if places is None else len(places.counts)}
+        facts |= {"private": loaded.private, "checks": checks, "scope": report.scope}
         print_json({"ok": report.ok, **facts, "warnings": report.warnings, "note": NOT_AUTHORSHIP})
     else:
         show_verification(screen(), loaded, report)
     raise typer.Exit(0 if report.ok else 1)
+
+
+def _compared(
+    release: Release, data: Path, exposure: str | None, decimal: str, jobs: int | None
+) -> VerificationReport:
+    """Check a release and compare it with the public columns of the data."""
+    names = release.facts.names
+    with working("Comparing the release with the data"), explained(), threads(jobs):
+        if come_in_blocks(data):
+            columns = scan_columns(data, names, exposure=exposure)
+        else:
+            columns = read_columns(data, names, exposure=exposure, decimal=decimal)
+        return release.verify(columns.inputs, columns.exposure)

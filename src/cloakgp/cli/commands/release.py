@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from cloakgp.cli.job import Job
@@ -34,7 +35,8 @@ from cloakgp.plan.search import SearchPlan
 RELEASE_EXAMPLES = (
     "Examples:\n\n"
     "cloakgp release heights.csv --inputs age --output height_cm --bounds 40,200 --out pub\n\n"
-    "cloakgp release heights.csv --config release.toml --out pub --yes"
+    "cloakgp release heights.csv --config release.toml --out pub --yes\n\n"
+    "cloakgp release people/ --inputs age --output income --bounds 0,90000 --out pub"
 )
 SELECT_EXAMPLES = (
     "Examples:\n\n"
@@ -63,7 +65,7 @@ def release_command(
     check_folder(out, (data, config, settings.ledger, settings.at), force)
     with working():
         job = Job.read(data, settings, to_release=True)
-        check_ledger(settings, job.columns.inputs)
+        check_ledger(settings)
         plan = job.plan()
     show_plan(screen(), plan, settings)
     _spend(job, plan, out, ctx.obj, yes)
@@ -90,8 +92,8 @@ def select_command(
         check_outputs(settings)
         check_folder(out, (data, config, settings.ledger, settings.at), force)
     with working() as step:
-        job = Job.read(data, settings, to_release=not plan_only)
-        check_ledger(settings, job.columns.inputs, searching=True)
+        job = Job.read(data, settings, to_release=not plan_only, searching=True)
+        check_ledger(settings)
         step("Planning every candidate for every fold")
         plan = job.plan_search()
     show_search(screen(), plan)
@@ -119,10 +121,10 @@ def _spend(job: Job, plan: Plan | SearchPlan, out: Path, progress: Progress, yes
 
 def _agreed(plan: Plan | SearchPlan) -> bool:
     if isinstance(plan, SearchPlan):
-        epsilon, rows, owners = plan.total_epsilon, len(plan.X), plan.groups
+        rows, owners = len(plan.X), plan.groups
+        epsilon, people = plan.total_epsilon, rows if owners is None else len(np.unique(owners))
     else:
-        epsilon, rows, owners = plan.epsilon, len(plan.facts.X), plan.facts.groups
-    people = rows if owners is None else len(set(owners.tolist()))
+        epsilon, people = plan.epsilon, plan.facts.people
     print(
         f"This spends epsilon = {epsilon:g} and delta = {plan.delta:g} of the privacy of "
         f"{people} people. What is published cannot be taken back.\nRelease now? [y/N] ",

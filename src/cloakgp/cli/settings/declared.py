@@ -96,6 +96,9 @@ class Declared:
     at: str | None = setting(readers.PLACES, "Points where accuracy matters: a grid or a file")
     groups: str | None = setting(readers.NAME, "Column that names the owner of each row")
     decimal: str = setting(readers.DECIMAL, "Decimal sign in a text table", default=".")
+    jobs: int | None = setting(
+        readers.COUNT, "Threads that read blocks of rows (default: one for each processor, up to 4)"
+    )
     candidates: Candidates = setting(
         Reader("NAME=VALUE|VALUE", read_candidates),
         "Values of a setting to choose from; repeat for several settings",

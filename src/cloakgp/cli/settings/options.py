@@ -66,10 +66,16 @@ def strict_number(text: str) -> float:
     return number
 
 
-Data = Annotated[Path, typer.Argument(help="CSV or Parquet file", metavar="DATA", parser=read_path)]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV or Parquet file, or a folder of Parquet files", metavar="DATA", parser=read_path
+    ),
+]
 Saved = Annotated[Path, typer.Argument(help="A release file", metavar="RELEASE", parser=read_path)]
 Config = Annotated[Path | None, path_option("Settings; flags override them", "FILE.toml")]
 Decimal = Annotated[str | None, setting_option("decimal")]
+Jobs = Annotated[str | None, setting_option("jobs")]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object and nothing else")]
 Force = Annotated[bool, flag("--force", "Overwrite existing outputs")]
 Yes = Annotated[bool, flag("--yes", "Spend without asking")]

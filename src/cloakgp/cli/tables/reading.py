@@ -21,6 +21,7 @@ from cloakgp.cli.tables.numerals import MISSING
 from cloakgp.cli.tables.owners import owner_key
 from cloakgp.cli.tables.parquet_table import ParquetTable
 from cloakgp.errors import CommandError, printable
+from cloakgp.inputs.blocks import BlockColumn, BlockTable
 from cloakgp.inputs.tables import DATES, check_columns, input_column, missing_inputs, no_numbers
 
 Array = NDArray[np.float64]
@@ -57,12 +58,15 @@ _FORMATS_WITH_COMMAS = _FORMATS | {
 
 @dataclass(frozen=True)
 class Columns:
-    """What was read: public inputs and owners and, only if asked for, private outputs."""
+    """What was read: public inputs and owners and, only if asked for, private outputs.
 
-    inputs: pd.DataFrame
+    In memory, or in blocks that are read later.
+    """
+
+    inputs: pd.DataFrame | BlockTable
     groups: NDArray[Any] | None = None
-    exposure: Array | None = None
-    outputs: pd.DataFrame | None = None
+    exposure: Array | BlockTable | None = None
+    outputs: pd.DataFrame | BlockColumn | None = None
 
 
 def read_columns(

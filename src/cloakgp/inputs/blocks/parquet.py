@@ -45,6 +45,7 @@ class ParquetOutputs:
     source: RowRange
     names: tuple[str, ...]
     flat: bool
+    strings: bool = False  # whether all of them are labels, whatever their type is
 
     @property
     def rows(self) -> int:
@@ -54,7 +55,8 @@ class ParquetOutputs:
         table = self.source.read(self.names)
         columns: list[NDArray[Any]] | None = None
         with contextlib.suppress(Exception):
-            columns = [_private(table[name]) for name in self.names]
+            read = _labels if self.strings else _private
+            columns = [read(table[name]) for name in self.names]
         if columns is None:  # outside: messages of others may quote a value
             raise TableError(
                 f"the private column {listed(self.names)} holds values that are neither numbers "
@@ -74,6 +76,15 @@ def _private(column: Any) -> NDArray[Any]:
     floats = floats_of(plain)
     if floats is not None:
         return floats
-    encoded = plain.dictionary_encode().combine_chunks()
+    return _labels(plain)
+
+
+def _labels(column: Any) -> NDArray[Any]:
+    """Return private values as strings, None where one is missing."""
+    import pyarrow
+
+    encoded = column.cast(pyarrow.string()).dictionary_encode().combine_chunks()
     labels = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    if pyarrow.types.is_floating(column.type):
+        labels[labels == "nan"] = None
     return labels[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]

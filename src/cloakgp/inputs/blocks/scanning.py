@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def scan(
     flat = isinstance(output, str)
     parts = tuple(ParquetOutputs(rows, private, flat) for rows in ranges)
     return X, BlockColumn(private, len(private), flat, parts)
+
+
+def narrowed(table: BlockTable, names: tuple[str, ...]) -> BlockTable:
+    """Return some columns of a table that was scanned, in the same parts."""
+    parts = tuple(replace(part, names=names) for part in table.parts)  # type: ignore[type-var]
+    return BlockTable(names, len(names), parts)
 
 
 def _names(

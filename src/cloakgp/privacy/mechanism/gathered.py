@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.privacy.mechanism.budget import Budget
@@ -40,9 +39,6 @@ from cloakgp.privacy.mechanism.sensitivity import (
     squared_sensitivity,
 )
 from cloakgp.privacy.mechanism.sketch import NoisySketch, Query, check_sensitivity, publish
-
-#: Blocks for each worker that are handed out at a time: in between, it is told how many were read.
-AT_A_TIME = 4
 
 
 # Proof: gathered.md
@@ -204,19 +200,17 @@ def _sums(
     found = np.zeros(len(people), dtype=np.int64)
     read = partial(_sum_block, kind=kind, places=len(people), value_bits=value_bits)
     # max_nbytes=None: private values in memory must not be written to a temporary file.
-    workers = Parallel(max_nbytes=None)
-    for some in _groups(batches, AT_A_TIME * effective_n_jobs(workers.n_jobs)):
-        before = int(found.sum())
-        for block in workers(delayed(read)(batch) for batch in some):
-            if block.refusal is not None:
-                raise ValueError(block.refusal)
-            found += block.counts
-            # Never more people than were planned for: their sums would not fit.
-            if np.any(found > people):
-                raise ValueError(CHANGED)
-            U += block.sums
+    workers = Parallel(max_nbytes=None, return_as="generator")
+    for block in workers(delayed(read)(batch) for batch in batches):
+        if block.refusal is not None:
+            raise ValueError(block.refusal)
+        found += block.counts
+        # Never more people than were planned for: their sums would not fit.
+        if np.any(found > people):
+            raise ValueError(CHANGED)
+        U += block.sums
         if done is not None:
-            done(int(found.sum()) - before)
+            done(int(block.counts.sum()))
     if not np.array_equal(found, people):
         raise ValueError(CHANGED)
     return U
@@ -251,11 +245,3 @@ def _sum_block(batch: Batch, *, kind: Kind, places: int, value_bits: int) -> _Bl
     for total, column in zip(U.T, u.T, strict=True):
         np.add.at(total, at, column)
     return _Block(U, np.bincount(at, minlength=places).astype(np.int64))
-
-
-# Proof: gathered.md
-def _groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
-    """Yield so many blocks at a time."""
-    rest = iter(batches)
-    while some := list(islice(rest, size)):
-        yield some
