@@ -1,0 +1,112 @@
+"""What a release says of everybody's inputs, compared with the inputs themselves.
+
+A file of many people holds how many are at each place and a fingerprint of their inputs; whoever
+has the inputs can find both again.  Inputs are public: y is not asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakgp.gp.places import Places, recount
+from cloakgp.gp.rows import check_rows
+from cloakgp.inputs.blocks import BlockTable, blocks_of, cut_array
+from cloakgp.inputs.frames import select
+from cloakgp.inputs.passes import passes
+
+if TYPE_CHECKING:
+    from cloakgp.release.published import Published
+
+Array = NDArray[np.float64]
+
+#: Sums of exposures in another order differ in their last digits.
+LAST_DIGITS = 1e-9
+
+
+def compare_inputs(
+    release: Published, inputs: Any, exposure: Any = None
+) -> Iterator[tuple[str, bool, str]]:
+    """Yield what was compared, whether it is the same, and what was found."""
+    names = release.facts.feature_names
+    table = _table(inputs, names)
+    watched = None if exposure is None else _table(exposure, None, "exposure")
+    if table.columns != release.facts.X.shape[1]:
+        wanted = release.facts.X.shape[1]
+        yield "inputs", False, f"the data have {table.columns} columns, and the release {wanted}"
+    elif watched is not None and [p.rows for p in watched.parts] != [p.rows for p in table.parts]:
+        yield "exposure", False, "it is not one number for each row of the inputs"
+    elif release.facts.places is not None:
+        yield from _at_places(release.facts.places, table, watched)
+    else:
+        yield from _rows(release, table, watched)
+
+
+def _at_places(
+    places: Places, table: BlockTable, exposure: BlockTable | None
+) -> Iterator[tuple[str, bool, str]]:
+    """Find everybody's place again, in one pass."""
+    done = passes(table.rows, "Finding everybody's place")
+    found = recount(places, table.parts, None if exposure is None else exposure.parts, done)
+    same = np.array_equal(found.counts, places.counts)
+    detail = f"{found.people:,} people at {len(found.counts)} places"
+    if not same:
+        differ = int(np.count_nonzero(found.counts != places.counts))
+        detail += f", but the release says {places.people:,}, and other numbers at {differ} places"
+    yield "people", same, detail
+    same = found.fingerprint == places.fingerprint
+    yield "inputs", same, f"their fingerprint is {'that' if same else 'NOT that'} of the release"
+    if found.exposure is not None:
+        told = places.exposure
+        same = told is not None and np.allclose(found.exposure, told, rtol=LAST_DIGITS, atol=0.0)
+        yield "exposure", same, f"its sums at the places are {_those(same)} of the release"
+
+
+def _rows(
+    release: Published, table: BlockTable, exposure: BlockTable | None
+) -> Iterator[tuple[str, bool, str]]:
+    """Compare row by row what a complete release holds."""
+    X = release.facts.X
+    yield "people", table.rows == len(X), f"{table.rows} rows, and {len(X)} in the release"
+    if table.rows != len(X):
+        return
+    rows = _whole(table)
+    same = np.array_equal(rows, X)
+    detail = f"all rows are {_those(same)} of the release"
+    if not same and np.array_equal(_sorted(rows), _sorted(X)):
+        detail += ", but they are in another order"
+    yield "inputs", same, detail
+    if exposure is not None:
+        told = release.facts.outcome.arrays().get("exposure")
+        same = told is not None and np.array_equal(_whole(exposure)[:, 0], told)
+        yield "exposure", same, f"all of it is {_those(same)} of the release"
+
+
+def _table(data: Any, names: tuple[str, ...] | None, what: str = "inputs") -> BlockTable:
+    """Return inputs as blocks, those in memory too."""
+    blocks = blocks_of(data)
+    if blocks is None:
+        if what == "exposure" and np.ndim(data) == 1:
+            data = np.asarray(data)[:, None]
+        return cut_array(check_rows(select(data, names, what), what))
+    if names is not None and blocks.names is not None and blocks.names != names:
+        raise ValueError(
+            f"{what} has the columns {list(blocks.names)}, and the release {list(names)}; give "
+            "those, in that order"
+        )
+    return blocks
+
+
+def _those(same: bool) -> str:
+    return "those" if same else "NOT those"
+
+
+def _whole(table: BlockTable) -> Array:
+    return np.concatenate([part.read() for part in table.parts])
+
+
+def _sorted(rows: Array) -> Array:
+    return rows[np.lexsort(rows.T)]
