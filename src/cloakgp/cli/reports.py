@@ -23,6 +23,7 @@ from cloakgp.gp.places import gathered
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import EPSILONS, Plan
 from cloakgp.plan.search import SearchPlan
+from cloakgp.release.compared import OF_DATA
 from cloakgp.release.release import Release
 from cloakgp.release.statement import best_guess, certificate
 from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport
@@ -173,8 +174,13 @@ def show_verification(console: Console, release: Release, report: VerificationRe
             "That the noise was drawn afresh has to be taken on trust."
         )
     else:
-        failed = ", ".join(check.name for check in report.checks if not check.passed)
-        text = f"The guarantee does NOT hold ({failed}). Do not rely on this release."
+        failed = [check.name for check in report.checks if not check.passed]
+        text = f"The guarantee does NOT hold ({', '.join(failed)}). Do not rely on this release."
+        if set(failed) <= set(OF_DATA):
+            text = (
+                f"This is NOT a release of these data ({', '.join(failed)}), although it agrees "
+                "with itself."
+            )
     say(console, text)
     for warning in report.warnings:
         say(console, f"WARNING {warning}")

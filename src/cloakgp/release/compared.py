@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+#: What can be compared with the data.
+OF_DATA = ("people", "inputs", "exposure")
 #: Sums of exposures in another order differ in their last digits.
 LAST_DIGITS = 1e-9
 

@@ -214,7 +214,7 @@ def _model(release: Published) -> str:
     facts = release.facts
     if facts.places is not None:
         names = [escape(name) for name in facts.names]
-        prior += f" {gathered_at(facts.places, names)}; predictions stand for people spread there."
+        prior += f" {gathered_at(facts.places, names)}."
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (
         f"## What predictions assume\n\n{prior} A 95 % band is for the curve that people share, if "
@@ -224,10 +224,16 @@ def _model(release: Published) -> str:
 
 
 def _checking(release: Published) -> str:
+    data = ""
+    if release.facts.places is not None:
+        data = (
+            "With `--inputs` and the data it also finds everybody's place again, and compares how "
+            "many people are at each. "
+        )
     return (
         "## How to check it\n\n"
         "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "
-        "one person can move the numbers and how much noise that takes. It cannot see whether "
+        f"one person can move the numbers and how much noise that takes. {data}It cannot see whether "
         "the noise was really drawn afresh and thrown away, nor who made the file: for the inputs, "
         "the bounds and that this is private you have only the publisher's word.\n\n"
         f"Release {escape(release.release_id)}, made {escape(release.created)} with cloakgp "
