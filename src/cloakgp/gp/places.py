@@ -36,6 +36,8 @@ SIGNS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, 
 NO_SPREAD = 1e-9
 #: The tree is grown on about so many people; everybody then walks down it.
 SAMPLE = 100_000
+#: Seconds to wait for a block: if Dask gives up on one whose workers die, joblib is not told.
+PATIENCE = 3600.0
 
 
 class Part(Protocol):
@@ -246,6 +248,8 @@ def _through(
     """Call ``function`` with every block and its arguments, on joblib's workers."""
     results: list[Any] = []
     workers = Parallel(max_nbytes=None, return_as="generator")
+    if workers.n_jobs != 1:  # alone, there is nobody to wait for
+        workers.timeout = PATIENCE
     calls = (delayed(function)(part, *rest) for part, rest in zip(parts, arguments, strict=True))
     for part, result in zip(parts, workers(calls), strict=True):
         results.append(result)

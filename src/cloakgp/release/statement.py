@@ -233,9 +233,9 @@ def _checking(release: Published) -> str:
     return (
         "## How to check it\n\n"
         "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "
-        f"one person can move the numbers and how much noise that takes. {data}It cannot see whether "
-        "the noise was really drawn afresh and thrown away, nor who made the file: for the inputs, "
-        "the bounds and that this is private you have only the publisher's word.\n\n"
+        f"one person can move the numbers and how much noise that takes. {data}It cannot see "
+        "whether the noise was really drawn afresh and thrown away, nor who made the file: for the "
+        "inputs, the bounds and that this is private you have only the publisher's word.\n\n"
         f"Release {escape(release.release_id)}, made {escape(release.created)} with cloakgp "
         f"{escape(release.version)}."
     )

@@ -40,6 +40,9 @@ from cloakgp.privacy.mechanism.sensitivity import (
 )
 from cloakgp.privacy.mechanism.sketch import NoisySketch, Query, check_sensitivity, publish
 
+#: Seconds to wait for a block: if Dask gives up on one whose workers die, joblib is not told.
+PATIENCE = 3600.0
+
 
 # Proof: gathered.md
 class Batch(ABC):
@@ -201,6 +204,8 @@ def _sums(
     read = partial(_sum_block, kind=kind, places=len(people), value_bits=value_bits)
     # max_nbytes=None: private values in memory must not be written to a temporary file.
     workers = Parallel(max_nbytes=None, return_as="generator")
+    if workers.n_jobs != 1:  # alone, there is nobody to wait for
+        workers.timeout = PATIENCE
     for block in workers(delayed(read)(batch) for batch in batches):
         if block.refusal is not None:
             raise ValueError(block.refusal)

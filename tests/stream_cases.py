@@ -1,0 +1,50 @@
+"""People in blocks for workers of every kind, and blocks whose readers are killed."""
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from block_cases import write
+
+from cloakgp import PrivateGPRegressor, scan
+
+N = 6000
+RNG = np.random.default_rng(1)
+CROWD = pd.DataFrame({"age": RNG.uniform(0.0, 90.0, N), "height": RNG.uniform(30.0, 210.0, N)})
+
+
+def crowd_in(folder, cuts=(0, 1500, 1501, 4000, N), group=400):
+    """Return X and y of the crowd, written as Parquet files of these rows and row groups."""
+    return scan(write(folder, CROWD, cuts, group), inputs=["age"], output="height")
+
+
+def integers_of(X, y, **settings):
+    """Return the numbers that a release without noise publishes, in whole steps of its grid."""
+    model = PrivateGPRegressor(bounds=(40, 200), epsilon=np.inf, learn=False, **settings)
+    return model.fit(X, y).release_.noisy.values.tolist()
+
+
+@dataclass(frozen=True)
+class Fatal:
+    """Outputs whose reader is killed, so many times; how often it was is kept in a folder."""
+
+    part: Any
+    folder: str
+    times: int
+
+    @property
+    def rows(self):
+        return self.part.rows
+
+    def read(self):
+        for time in range(self.times):
+            try:
+                (Path(self.folder) / str(time)).touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.part.read()
