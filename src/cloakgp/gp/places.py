@@ -8,6 +8,7 @@ and count who is there.  All of this is about public inputs: nothing here sees y
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -251,7 +252,13 @@ def _through(
     if workers.n_jobs != 1:  # alone, there is nobody to wait for
         workers.timeout = PATIENCE
     calls = (delayed(function)(part, *rest) for part, rest in zip(parts, arguments, strict=True))
-    for part, result in zip(parts, workers(calls), strict=True):
-        results.append(result)
-        done(part.rows)
+    try:
+        for part, result in zip(parts, workers(calls), strict=True):
+            results.append(result)
+            done(part.rows)
+    except multiprocessing.TimeoutError:
+        raise ValueError(
+            "a worker has not answered for a long time; it was probably killed, for instance "
+            "because it ran out of memory: try smaller blocks, or fewer workers on a machine"
+        ) from None
     return results

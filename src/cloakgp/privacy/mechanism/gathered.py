@@ -10,6 +10,7 @@ public.  Nothing here logs, and no error names a row, a value or a file.
 from __future__ import annotations
 
 import math
+import multiprocessing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -206,16 +207,19 @@ def _sums(
     workers = Parallel(max_nbytes=None, return_as="generator")
     if workers.n_jobs != 1:  # alone, there is nobody to wait for
         workers.timeout = PATIENCE
-    for block in workers(delayed(read)(batch) for batch in batches):
-        if block.refusal is not None:
-            raise ValueError(block.refusal)
-        found += block.counts
-        # Never more people than were planned for: their sums would not fit.
-        if np.any(found > people):
-            raise ValueError(CHANGED)
-        U += block.sums
-        if done is not None:
-            done(int(block.counts.sum()))
+    try:
+        for block in workers(delayed(read)(batch) for batch in batches):
+            if block.refusal is not None:
+                raise ValueError(block.refusal)
+            found += block.counts
+            # Never more people than were planned for: their sums would not fit.
+            if np.any(found > people):
+                raise ValueError(CHANGED)
+            U += block.sums
+            if done is not None:
+                done(int(block.counts.sum()))
+    except multiprocessing.TimeoutError:
+        raise ValueError(UNANSWERED) from None
     if not np.array_equal(found, people):
         raise ValueError(CHANGED)
     return U
@@ -229,6 +233,13 @@ CHANGED = (
 UNREADABLE = (
     "a block of the data could not be read. Nothing was published and nothing was spent; check the "
     "files and the types of their columns"
+)
+
+
+UNANSWERED = (
+    "a worker has not answered for a long time; it was probably killed, for instance because it "
+    "ran out of memory. Nothing was published and nothing was spent; try smaller blocks, or fewer "
+    "workers on a machine"
 )
 
 
