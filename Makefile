@@ -44,7 +44,8 @@ test quick: export OMP_NUM_THREADS := 1
 test quick: export PYTHONDONTWRITEBYTECODE :=
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/designs.py
+	$(BIN)/python benchmarks/designs.py --markdown docs/benchmarks.md
+	$(BIN)/python benchmarks/scale.py --append docs/benchmarks.md
 
 # What the experiments compare with; `make experiments QUICK=1` is a short version, outside of docs/.
 $(EXPERIMENTS_STAMP): $(STAMP)

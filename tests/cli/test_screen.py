@@ -5,8 +5,11 @@ import math
 
 import numpy as np
 from command_line import PLAN, fails, run
+from rich import progress as rich_progress
 
-from cloakgp.cli.screen import print_json
+from cloakgp.cli import screen as screen_module
+from cloakgp.cli.screen import RowsColumn, print_json, working
+from cloakgp.inputs.passes import passes
 
 
 def test_figures_on_stdout_are_finite_or_null(capsys):
@@ -19,3 +22,42 @@ def test_names_cannot_control_the_terminal_or_the_markup(tmp_path):
     path.write_text("[red]a[/red],\x9bmb,Age\n1,2,3\n", encoding="utf-8")
     text = fails(run("plan", path, *PLAN), "[red]a[/red]")
     assert "\x9b" not in text
+
+
+def rows_shown(done, total, elapsed):
+    clock = iter([0.0, elapsed, elapsed, elapsed])
+    with rich_progress.Progress(get_time=lambda: next(clock, elapsed), disable=True) as bar:
+        bar.add_task("rows", total=total)
+        task = bar.tasks[-1]
+        bar.advance(task.id, done)
+        return RowsColumn().render(task).plain
+
+
+def test_a_pass_shows_rows_speed_and_time_left():
+    assert rows_shown(0, 2_000_000, 1.0) == "0 of 2,000,000 rows"
+    shown = rows_shown(500_000, 2_000_000, 10.0)
+    assert shown == "500,000 of 2,000,000 rows, 50,000 rows/s, 0:00:30 left"
+
+
+def test_what_is_no_pass_shows_no_rows():
+    assert rows_shown(0, None, 1.0) == ""
+
+
+def test_passes_are_shown_on_a_terminal_until_they_end(monkeypatch):
+    tasks = []
+    show = screen_module._show_pass
+
+    def noted(bar, name, rows):
+        done = show(bar, name, rows)
+        tasks.append(bar.tasks[-1])
+        return done
+
+    monkeypatch.setattr(screen_module, "_show_pass", noted)
+    with working("Reading"):
+        done = passes(10, "one", "two")
+        done(4)
+        assert [(t.description, t.completed, t.visible) for t in tasks] == [("one", 4, True)]
+        done(6)
+        done(3)
+    found = [(t.description, t.completed, t.total, t.visible) for t in tasks]
+    assert found == [("one", 10, 10, False), ("two", 3, 10, True)]

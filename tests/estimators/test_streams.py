@@ -52,6 +52,7 @@ def test_threads_and_processes_give_the_same_integers(backend, expected, tmp_pat
         assert integers_of(*crowd_in(tmp_path)) == expected
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_integers_and_survives_a_worker(expected, tmp_path, monkeypatch):
     """A worker that is killed once is replaced; a block that kills them all ends the release."""
     import dask.dataframe as dd
