@@ -29,6 +29,23 @@ def sparse_prior(people, lengthscale=0.2, inducing=12, sigma=3.7, seed=0):
     return Prior(C, a, L, sigma, floor=floor)
 
 
+def places_prior(places, people, inducing=40, points=24, sigma=3.7, seed=0):
+    """A rough surface over places at which many people live: those of one place are one here."""
+    rng = np.random.default_rng(seed)
+    x, z = rng.uniform(size=(places, 2)), rng.uniform(size=(inducing, 2))
+    count = np.ceil(people * rng.dirichlet(np.full(places, 0.5)))
+
+    def rough(a, b):
+        return np.exp(-np.linalg.norm(a[:, None] - b[None], axis=2) / 0.5)
+
+    root = np.linalg.inv(np.linalg.cholesky(rough(z, z)))
+    L, at = rough(x, z) @ root.T, rough(rng.uniform(size=(points, 2)), z) @ root.T
+    a = np.maximum(1.0 - np.sum(L**2, axis=1), 0.0) + 0.1
+    posterior = np.linalg.inv(np.eye(inducing) + (L.T * (count / a)) @ L)
+    floor = float(np.sum((at @ posterior) * at))
+    return Prior(at @ posterior @ (L.T / a), a * count, L * count[:, None], sigma, floor=floor)
+
+
 def some_saddle(seed=0, k=3, q=2, n=8):
     rng = np.random.default_rng(seed)
     V, a = rng.normal(size=(k, n)), rng.uniform(0.2, 1.0, size=n)

@@ -63,4 +63,6 @@ def start(problem: Problem) -> Array:
     if N > FEW_PEOPLE:
         coarse, member = problem.coarse(GROUPS)
         return solve_few(coarse, ROUGH_GAP)[0][:, member]
-    return unit_columns(total(problem.V, gap=ROUGH_GAP).T)
+    T = total(problem.V, gap=ROUGH_GAP).T
+    # Unit columns tell more, which is too much of people whom nobody asks for.
+    return min((T, unit_columns(T)), key=lambda T: problem.decode(T)[2])

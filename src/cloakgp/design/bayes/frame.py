@@ -1,9 +1,8 @@
 """The part of the problem in which a saddle point is looked for.
 
-A Newton step costs the cube of the unknowns, and most directions of the workload are not worth
-telling anything about: P is zero there, and Y is what it is without a sketch.  So P and Y are
-sought in a subspace, which grows where the certificate says that something is missing: where Ω > 1,
-and where Ω turns what is told out of the subspace.
+Most directions of the workload are not worth telling anything about: P is zero there, and Y is what
+it is without a sketch.  So P and Y are sought in a subspace, which grows where the certificate says
+that something is missing: where Ω > 1, and where Ω turns what is told out of the subspace.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from cloakgp.design.bayes.answer import State
 from cloakgp.design.bayes.cells import Cells
 from cloakgp.design.bayes.certificate import decode
 from cloakgp.design.bayes.people import People, columns_of
-from cloakgp.design.bayes.saddle import Place, Saddle
+from cloakgp.design.bayes.saddle import Place, Saddle, unknowns
 from cloakgp.design.result import Array
 
 #: Directions of L that are weaker than this, per variance of one's own, couple nobody.
@@ -61,11 +60,6 @@ class Frame:
         change = place.Y - self.basis.T @ Y @ self.coupling
         Y = Y + self.basis @ change @ self.coupling.T
         return State(self.basis @ place.U, place.e, Y, tau)
-
-
-def unknowns(k: int, m: int) -> int:
-    """Return the number of unknowns of a saddle point in k directions, m of them coupling."""
-    return k * m + k * (k + 1) // 2
 
 
 def strong_coupling(people: People) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from cloakgp.design.bayes.answer import TINY, State, answer
 from cloakgp.design.bayes.cells import Cells, Features, gather
 from cloakgp.design.bayes.certificate import certify
-from cloakgp.design.bayes.few import ROUGH_GAP, solve_few
+from cloakgp.design.bayes.few import start as rough_sketch
 from cloakgp.design.bayes.frame import (
     Frame,
     larger_frame,
@@ -41,13 +41,13 @@ class Effort:
     progress: float = 0.2  # a round that leaves more of the gap than this has to try harder
     blamed: float = 10.0  # levels: smoothing may cost this much; a larger gap asks for more cells
     finer: float = 0.1  # times the last level, where smoothing is to blame
-    last_level: float = 2e-7  # of the value: how much is smoothed in the end …
+    stalled: float = 0.9  # if each person is a cell, a round that leaves more than this is the last
+    last_level: float = 1e-7  # of the value: how much is smoothed in the end …
     rough_level: float = 1e-3  # … and on the first cells
-    rough_steps: int = 50  # of a descent on the first cells, where the saddle point is large
     restart: float = 3.0  # times the gap: the level from which a round starts …
     highest: float = 1e-2  # … at most this share of the value
     small: int = 900  # unknowns, up to which all directions take part from the start
-    largest: int = 4000  # unknowns of a saddle point: a Newton step costs their cube
+    largest: int = 60_000  # unknowns of a saddle point
     remains: float = 1e-4  # the value is taken to be at least this share of the prior variance
 
 
@@ -102,6 +102,7 @@ def solve_many(
     value, bound, gap_of_good = np.inf, -np.inf, np.inf
     size, last_level = effort.cells, effort.last_level
     T: Array | None = None
+    before: Frame | None = None
     for number in range(effort.rounds):
         state = now.state(N)
         heard = listen(people, state, T)
@@ -113,7 +114,12 @@ def solve_many(
         if value - bound <= gap * value or number == effort.rounds - 1:
             break
         own = found.value - found.bound
-        if own > effort.progress * gap_of_good:
+        if each and now.frame is before and own > effort.stalled * gap_of_good:
+            break
+        before = now.frame
+        if each and number > 0:
+            last_level *= effort.finer  # nothing else is to blame
+        elif own > effort.progress * gap_of_good:
             if own <= effort.blamed * last_level * value:
                 last_level *= effort.finer
             else:
@@ -220,7 +226,7 @@ def _rough_state(people: People, cells: Cells, coupling: Array) -> State:
     problem = Problem(
         cells.V, cells.a * cells.w, cells.L * cells.w[:, None], people.sigma, people.floor
     )
-    state = state_of(problem, solve_few(problem, ROUGH_GAP, EFFORT.rough_steps)[0])
+    state = state_of(problem, rough_sketch(problem))
     return replace(state, Y=state.Y @ coupling.T)
 
 

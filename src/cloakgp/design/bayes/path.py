@@ -10,8 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cloakgp.design.bayes.saddle import Curvature, Place, Saddle, Slopes
+from cloakgp.design.bayes.large import LargeCurvature
+from cloakgp.design.bayes.saddle import Curvature, Place, Saddle, Slopes, unknowns
 from cloakgp.design.result import Array
+
+#: Up to so many unknowns, the matrix of second derivatives is formed.
+DENSE = 400
 
 
 @dataclass(frozen=True)
@@ -63,14 +67,23 @@ class Spot:
 
     place: Place
     slopes: Slopes
-    curvature: Curvature
+    curvature: Curvature | LargeCurvature
+
+
+def curvature_at(
+    saddle: Saddle, place: Place, slopes: Slopes, level: float
+) -> Curvature | LargeCurvature:
+    """Return the second derivatives, as a matrix or as what it does to a step."""
+    if unknowns(*saddle.VL.shape) <= DENSE:
+        return saddle.curvature(place, slopes, level)
+    return LargeCurvature(saddle, place, slopes, level)
 
 
 def climb(saddle: Saddle, place: Place, level: float, tight: float, care: Care) -> Spot:
     """Maximise over Y."""
     slopes = saddle.slopes(place, level)
     for _ in range(care.inner):
-        curvature = saddle.curvature(place, slopes, level)
+        curvature = curvature_at(saddle, place, slopes, level)
         dY, gain = curvature.ascent()
         if gain <= care.near_Y * tight * level:
             break

@@ -78,6 +78,20 @@ class Slopes:
 
 
 @dataclass(frozen=True)
+class Bend:
+    """How the answers of the cells give way: what the second derivatives are made of."""
+
+    beta: Array  # 1/(a e + μ), (k, n)
+    x: Array  # β x √(w/ρ)
+    y: Array  # (1 − 2μβ) z √(w/ρ)
+
+
+def unknowns(k: int, m: int) -> int:
+    """Return the number of unknowns of a saddle point in k directions, m of them coupling."""
+    return k * m + k * (k + 1) // 2
+
+
+@dataclass(frozen=True)
 class Saddle:
     """G on some cells; the tilts are linear terms ⟨tilt_P, P⟩ + 2⟨Y, tilt_Y⟩."""
 
@@ -115,24 +129,28 @@ class Saddle:
         value -= tau_P * float(np.log(e).sum())
         return Slopes(value, by_P, by_Y, mu, z, x)
 
+    def bend(self, place: Place, slopes: Slopes, level: float) -> Bend:
+        """Return how the answers of the cells give way."""
+        cells, mu, z = self.cells, slopes.mu, slopes.z
+        beta = 1.0 / (place.e[:, None] * cells.a + mu + TINY)
+        bent = beta * slopes.x
+        rho = np.einsum("ki,ki->i", bent, z) + 0.5 * level / cells.people / mu**2
+        share = np.sqrt(cells.w / np.maximum(rho, TINY))
+        return Bend(beta, bent * share, (z - 2.0 * mu * beta * z) * share)
+
     def curvature(self, place: Place, slopes: Slopes, level: float) -> Curvature:
         """Return the second derivative in Y, and what that in P shares with it."""
-        cells, e = self.cells, place.e
-        mu, z, x = slopes.mu, slopes.z, slopes.x
+        cells, e, bend = self.cells, place.e, self.bend(place, slopes, level)
         k, q = self.VL.shape
-        beta = 1.0 / (e[:, None] * cells.a + mu + TINY)
-        bent = beta * x
-        rho = np.einsum("ki,ki->i", bent, z) + 0.5 * level / cells.people / mu**2
         # −½ ∂²G/∂Y² = I + Σ w [diag(e β) − (β x)(β x)ᵀ/ρ] ⊗ l lᵀ
-        share = np.sqrt(cells.w / np.maximum(rho, TINY))
-        phi = ((bent * share)[:, None, :] * cells.L.T[None]).reshape(k * q, len(mu))
+        phi = (bend.x[:, None, :] * cells.L.T[None]).reshape(k * q, len(cells.a))
         H = dsyrk(-1.0, phi, lower=1) if k * q else np.zeros((0, 0))  # the lower triangle only
         for d in range(k):
             rows = slice(d * q, (d + 1) * q)
-            H[rows, rows] += (cells.L.T * (cells.w * e[d] * beta[d])) @ cells.L
+            H[rows, rows] += (cells.L.T * (cells.w * e[d] * bend.beta[d])) @ cells.L
         H.flat[:: k * q + 1] += 1.0
         factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
-        return Curvature(self, place, slopes, level, beta, share, phi, factor)
+        return Curvature(self, place, slopes, level, bend, phi, factor)
 
 
 @dataclass(frozen=True)
@@ -143,8 +161,7 @@ class Curvature:
     place: Place
     slopes: Slopes
     level: float
-    beta: Array
-    share: Array
+    bend: Bend
     phi: Array
     H: tuple[Array, bool]  # Cholesky factor of −½ ∂²G/∂Y²
 
@@ -181,11 +198,9 @@ class Curvature:
         """
         cells, e, slopes = self.saddle.cells, self.place.e, self.slopes
         i, j, twice, number, half = self.saddle.pairs
-        mu, z, beta = slopes.mu, slopes.z, self.beta
+        mu, z, beta, y = slopes.mu, slopes.z, self.bend.beta, self.bend.y
         q = self.saddle.VL.shape[1]
-        y = z - 2.0 * mu * beta * z
-        ys = y * self.share
-        turned = (z[i] * ys[j] + z[j] * ys[i]) * (0.5 * twice)[:, None]
+        turned = (z[i] * y[j] + z[j] * y[i]) * (0.5 * twice)[:, None]
         by_P, by_Y = dsyrk(0.5, turned, lower=1), -(turned @ self.phi.T)
         by_P += np.tril(by_P, -1).T
         for d in range(len(e)):

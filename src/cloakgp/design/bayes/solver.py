@@ -1,8 +1,7 @@
-"""Which method: descent on T where people are few, a saddle point in (P, Y) where they are many.
+"""Which method: descent on T where it is small, a saddle point in (P, Y) everywhere else.
 
 Descent is quickest where it works, but gets lost where some directions are told a thousand times
-louder than others.  The saddle point costs more to start and then never hesitates, but a Newton
-step costs the cube of its unknowns.
+louder than others.  The saddle point costs more to start and then never hesitates.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ import numpy as np
 
 from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.few import solve_few
-from cloakgp.design.bayes.many import Solution, is_small, solve_many
+from cloakgp.design.bayes.many import Solution, solve_many
 from cloakgp.design.bayes.people import People, columns_of, slices
 from cloakgp.design.bayes.problem import Problem
 from cloakgp.design.result import Array
 
-#: Up to this many people descent is tried first, for so many iterations; and up to more people
-#: where the saddle point is large.
-FEW_PEOPLE, BRISK, MORE_PEOPLE = 500, 300, 4000
+#: Up to this many people, and entries of T, descent is tried first, for so many iterations.
+FEW_PEOPLE, FEW_ENTRIES, BRISK = 500, 20_000, 300
 #: Rows of T below this share of the largest are candidates to drop, boldest first.
 SMALL_ROWS = (1e-1, 1e-2, 1e-3, 1e-4)
 
@@ -29,7 +27,8 @@ def solve(people: People, gap: float) -> tuple[Solution, str]:
     """Return a sketch of everybody with its certificate, and why it is no better."""
     best: Solution | None = None
     steps, reason = 0, ""
-    if people.count <= (FEW_PEOPLE if is_small(people) else MORE_PEOPLE):
+    entries = people.count * len(people.totals.VL)
+    if people.count <= FEW_PEOPLE and entries <= FEW_ENTRIES:
         best, reason = _descend(people, gap, BRISK)
         steps = best.steps
         if best.gap <= gap:
