@@ -278,6 +278,6 @@ def _largest_sum(matrix: NDArray[np.int32], counts: Integers | None) -> int:
             row_sums += np.abs(block).sum(axis=1)
         return int(row_sums.max(initial=0))
     # In Python's integers, which do not end.
-    people = counts.tolist()
-    sums = (sum(map(mul, map(abs, row), people)) for row in matrix.tolist())
+    people: list[int] = counts.tolist()
+    sums = [sum(map(mul, map(abs, row), people)) for row in matrix.tolist()]
     return max([0, *sums, *people])
