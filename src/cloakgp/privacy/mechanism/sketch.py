@@ -279,5 +279,5 @@ def _largest_sum(matrix: NDArray[np.int32], counts: Integers | None) -> int:
         return int(row_sums.max(initial=0))
     # In Python's integers, which do not end.
     people: list[int] = counts.tolist()
-    sums = [sum(map(mul, map(abs, row), people)) for row in matrix.tolist()]
+    sums: list[int] = [sum(map(mul, map(abs, row), people)) for row in matrix.tolist()]
     return max([0, *sums, *people])
