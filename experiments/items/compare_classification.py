@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.datasets import load_digits, load_wine
 
 from cloakgp.datasets import fetch_home_equity
 from experiments import compare, others, words
@@ -45,20 +45,19 @@ METHODS = (
 
 
 def data_sets(run: Run) -> list[Data]:
-    """Return loans, digits, tumours and wines."""
+    """Return loans, digits and wines."""
     frame = fetch_home_equity()
     # Inputs are public, so their means are, too.
     loans = frame[COLUMNS].fillna(frame[COLUMNS].mean()).to_numpy(float)
     bad = frame["BAD"].to_numpy(float)
     digits = load_digits()
     high = (digits.target >= 5).astype(float)
-    tumours, wines = load_breast_cancer(), load_wine()
+    wines = load_wine()
     first = (wines.target == 0).astype(float)
     found = []
     for name, X, y in (
         (f"home equity loans, {len(COLUMNS)} inputs", loans, bad),
         ("digits, low or high, 64 inputs", digits.data, high),
-        ("tumours, 30 inputs", tumours.data, tumours.target.astype(float)),
         ("wines, the first cultivar or not, 13 inputs", wines.data, first),
     ):
         people = run.choose(PEOPLE, 120)
@@ -120,7 +119,7 @@ def compute(run: Run) -> Result:
             "empty module in the place of its forests and calls the constructor of its logistic "
             "regression without an option that is gone. Its mechanism is untouched.",
             "The defaults were tuned on the loans and the digits, in a first round on these very "
-            "splits, with other noise; the tumours and the wines were used for nothing.",
+            "splits, with other noise; the wines were used for nothing.",
             *(f"Could not be run: {text}." for text in left_out),
         ),
     )
