@@ -44,14 +44,14 @@ def complain(text: str) -> None:
 class RowsColumn(rich_progress.ProgressColumn):
     """How many rows of a pass are done, how fast, and how long the rest will take."""
 
-    def render(self, task: rich_progress.Task) -> Text:
-        """Return nothing for a task that is no pass over rows."""
-        if task.total is None:
+    def render(self, job: rich_progress.Task) -> Text:
+        """Return nothing for a job that is no pass over rows."""
+        if job.total is None:
             return Text("")
-        done, total = int(task.completed), int(task.total)
+        done, total = int(job.completed), int(job.total)
         text = f"{done:,} of {total:,} rows"
-        if done and task.elapsed:
-            speed = done / task.elapsed
+        if done and job.elapsed:
+            speed = done / job.elapsed
             left = datetime.timedelta(seconds=math.ceil((total - done) / speed))
             text += f", {speed:,.0f} rows/s, {left} left"
         return Text(text, "dim")
