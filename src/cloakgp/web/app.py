@@ -13,7 +13,6 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
@@ -55,7 +54,7 @@ KINDS = {
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def explorer_app(release: Release, session: Session) -> Starlette:
+def explorer_app(release: Release, session: Session) -> Guard:
     """Return the server of one release: its page."""
     page = report_page(release)
 
@@ -65,7 +64,7 @@ def explorer_app(release: Release, session: Session) -> Starlette:
     return _guarded([Route("/", report)], session)
 
 
-def planner_app(planner: Planner, session: Session, worker: Worker) -> Starlette:
+def planner_app(planner: Planner, session: Session, worker: Worker) -> Guard:
     """Return the server of the planner."""
     desk = Desk(planner, worker, _templates())
     static = StaticFiles(directory=str(files("cloakgp.web") / "static"))
@@ -90,8 +89,19 @@ def planner_app(planner: Planner, session: Session, worker: Worker) -> Starlette
     return _guarded(routes, session)
 
 
-def _guarded(routes: list[Any], session: Session) -> Starlette:
-    return Starlette(routes=routes, middleware=[Middleware(Guard, session=session)])
+def _guarded(routes: list[Any], session: Session) -> Guard:
+    """Return a server whose every answer has passed the guard, errors included."""
+    return Guard(Starlette(routes=routes, exception_handlers={Exception: _unexpected}), session)
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    words = f"unexpected error: {type(error).__name__}"
+    return _problem(words, status=500)
+
+
+def _problem(message: str, field: str | None = None, status: int = 200) -> Response:
+    """Answer with what is wrong; a form that is not complete yet is no error of the page."""
+    return JSONResponse({"message": message, "field": field}, status)
 
 
 def _templates() -> Environment:
@@ -114,12 +124,12 @@ def _explained(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except Busy as error:
-            return JSONResponse({"message": str(error), "field": None}, 409)
+            return _problem(str(error), status=409)
         except CommandError as error:
             problem = problem_of(error)
-            return JSONResponse({"message": str(problem), "field": problem.field}, 422)
+            return _problem(str(problem), problem.field)
         except LedgerError as error:
-            return JSONResponse({"message": str(error), "field": None}, 422)
+            return _problem(str(error))
 
     return answer
 
@@ -232,8 +242,7 @@ class Desk:
         try:
             run = self.planner.agree(form.get("plan", ""), asked, form.get("typed", ""))
         except Problem as error:
-            status = 422 if error.field else 409
-            return JSONResponse({"message": str(error), "field": error.field}, status)
+            return _problem(str(error), error.field, 422 if error.field else 409)
         return self._begun(self.worker.start(lambda step: self._release(run, step), kept=True))
 
     async def task(self, request: Request) -> Response:
@@ -298,19 +307,17 @@ class Desk:
 
     def _release(self, run: Callable[[Step], Release], step: Step) -> dict[str, Any]:
         run(step)
-        return {"html": self._render("published.html", **self._done())}
+        return {}  # the page is asked for again, and shows what was published
 
     def _failure(self, task: Task) -> dict[str, Any]:
         """Say what may be said of an error; of a release, also what became of the budget."""
-        assert task.error is not None
-        field = None
-        if isinstance(task.error, CommandError):
-            field = problem_of(task.error).field
+        error = task.error
+        assert error is not None
+        if isinstance(error, CommandError) and not task.kept:
+            problem = problem_of(error)
+            return {"message": str(problem), "field": problem.field}
         progress = self.planner.progress if task.kept else Progress(debug=self.planner.debug)
-        message = paragraph(task.error, progress)
-        if not task.kept:
-            message = str(problem_of(CommandError(message)))
-        return {"message": message, "field": field}
+        return {"message": paragraph(error, progress), "field": None}
 
     def _done(self) -> dict[str, Any]:
         planner = self.planner
@@ -332,8 +339,8 @@ class Desk:
     def _begun(self, task: Task, html: str | None = None) -> Response:
         return JSONResponse({"task": task.number, "html": html})
 
-    def _render(self, name: str, **values: Any) -> str:
-        return self.pages.get_template(name).render(**values)
+    def _render(self, page: str, **values: Any) -> str:
+        return self.pages.get_template(page).render(**values)
 
 
 def _told(cost: Cost) -> dict[str, Any]:

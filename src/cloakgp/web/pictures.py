@@ -44,7 +44,8 @@ def people_picture(inputs: pd.DataFrame) -> Html | None:
 
 def noise_picture(plan: Plan, name: str) -> Html:
     """Return how uncertain predictions would be at each point, and how much of it is privacy."""
-    points = plan.points
+    points, scale = plan.points, plan.facts.outcome.scale
+    name = f"{name}, {scale}" if scale else name
     noise, total = (
         each.reshape(len(points), -1)[:, 0] for each in (plan.noise_std, plan.total_std)
     )

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
 
 from cloakgp.errors import CommandError, printable
 from cloakgp.release.release import Release
 from cloakgp.web.app import explorer_app, planner_app
 from cloakgp.web.planner import Planner
-from cloakgp.web.session import Session, is_loopback
+from cloakgp.web.session import Guard, Session, is_loopback
 from cloakgp.web.work import Worker
 
 Say = Callable[[str], None]
@@ -70,11 +69,11 @@ def serve_planner(planner: Planner, listening: socket.socket, host: str, say: Sa
         say(planner.progress.fate() or "Nothing was released.")
 
 
-def _run(app: Starlette, listening: socket.socket) -> None:
+def _run(app: Guard, listening: socket.socket) -> None:
     """Answer requests until Ctrl-C."""
     config = uvicorn.Config(
         app,
-        log_level="error",
+        log_level="critical",  # a traceback may quote what it met
         access_log=False,
         lifespan="off",
         server_header=False,
