@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -369,5 +368,3 @@ def _download(name: str, content: bytes, kind: str) -> Response:
     return Response(
         content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'}
     )
-
-

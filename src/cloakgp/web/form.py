@@ -28,7 +28,9 @@ ONLY_FOR = {
     "exposure": "counts",
 }
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
-_HEAD = "# Settings for `cloakgp web`, `cloakgp plan` and `cloakgp release`, as --config FILE.toml\n"
+_HEAD = (
+    "# Settings for `cloakgp web`, `cloakgp plan` and `cloakgp release`, as --config FILE.toml\n"
+)
 
 
 class Problem(CommandError):
@@ -51,7 +53,9 @@ class Asked:
         # A kernel is known by its words: as an object it prints few of its digits.
         words = ("kernel", "learn")
         values = {n: self.told[n] if n in words else getattr(self.settings, n) for n in self.told}
-        return tuple((n, toml_value(values[n])) for n in DECLARED if n in values.keys() - {*without})
+        return tuple(
+            (n, toml_value(values[n])) for n in DECLARED if n in values.keys() - {*without}
+        )
 
     @property
     def toml(self) -> str:
@@ -65,6 +69,7 @@ def problem_of(error: CommandError) -> Problem:
         return error
     text = str(error)
     named = [name.replace("-", "_") for name in _OPTION.findall(text)]
+    named += ["kernel"] if text.startswith("kernel,") else []  # it says at which place
     field = next((name for name in named if name in FIELDS), None)
     return Problem(_OPTION.sub(lambda found: found[1].replace("-", " "), text), field)
 
@@ -103,8 +108,6 @@ def asked_by(form: Mapping[str, str], base: Mapping[str, Any]) -> Asked:
         settings = Settings.gather(told)
     except CommandError as error:
         raise problem_of(error) from None
-    except ValueError as error:  # of a kernel, all of which is public
-        raise Problem(str(error), "kernel") from None
     if not settings.output:
         raise Problem("choose the private column", "output")
     if settings.candidates:

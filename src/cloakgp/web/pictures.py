@@ -5,6 +5,8 @@ Inputs are public and plans read nothing else, so all of them may be seen before
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -27,12 +29,12 @@ def people_picture(inputs: pd.DataFrame) -> Html | None:
     """Return where people are, to choose points from: along one input, or over two."""
     names, values = list(inputs.columns), inputs.to_numpy(dtype=float)
     title = f"Where people are, by {' and '.join(names)}"
-    marks = {"data_choose": "\n".join(names), "class_": "choose"}
+    marks = {"data_choose": json.dumps(names), "class_": "choose"}
     if len(names) == 1:
         lo, hi = _range(values[:, 0])
         counts, edges = np.histogram(values[:, 0], bins=BARS, range=(lo, hi))
         frame = Frame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
-        bars = [_bar(frame, *edges[k : k + 2], count) for k, count in enumerate(counts) if count]
+        bars = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
         parts = [axes(frame, names[0], "people", rows=3), *bars]
     elif len(names) == 2:
         frame = Frame(WIDTH, MAP, _range(values[:, 0]), _range(values[:, 1]), top=26.0)

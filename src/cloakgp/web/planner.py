@@ -28,7 +28,7 @@ from cloakgp.privacy import Ledger, gaussian_epsilon, gaussian_sigma
 from cloakgp.privacy.ledger import Balance
 from cloakgp.release.release import Release
 from cloakgp.release.statement import best_guess
-from cloakgp.web.form import Asked, Problem
+from cloakgp.web.form import Asked, Problem, values_of
 from cloakgp.web.work import Step
 
 Kept = TypeVar("Kept")
@@ -105,6 +105,12 @@ class Planner:
         """The names of the columns."""
         return column_names(self.data, str(self.base.get("decimal", ".")))
 
+    def check(self) -> None:
+        """Refuse a table, folder or setting that no page can work with."""
+        _ = self.names
+        values_of(self.base)
+        self._check_room()
+
     def people(self, inputs: tuple[str, ...], decimal: str) -> pd.DataFrame:
         """Return the public inputs of everybody."""
         return self._jobs.get(
@@ -127,23 +133,21 @@ class Planner:
         """Return a plan to look at: quickly, if only epsilon has changed since the last one."""
         step("Finding the best sketch")
         epsilon = float(asked.settings.estimator().epsilon)
-        some = asked.values("epsilon", "ledger", "dataset")
 
         def at_epsilon() -> Plan:
-            first = self._plans.get(
-                (some, self._state), lambda: self._job(asked.settings).plan(PREVIEW_GAP)
-            )
+            first = self._first(asked, PREVIEW_GAP)
             with explained():
                 plan = first.at_epsilon(epsilon)
             _ = plan.noise_std  # worked out here, where it can be cancelled
             return plan
 
-        return self._plans.get((some, epsilon, self._state), at_epsilon)
+        key = asked.values("epsilon", "ledger", "dataset"), epsilon, PREVIEW_GAP, self._state
+        return self._plans.get(key, at_epsilon)
 
     def required(self, asked: Asked, max_std: float, step: Step) -> float:
         """Return the smallest epsilon whose noise stays below what is wanted."""
-        plan = self.preview(asked, step)
         step("Searching for the smallest epsilon")
+        plan = self._first(asked)  # as exact as what is released: its noise must stay below, too
         with explained():
             return plan.required_epsilon(max_std)
 
@@ -210,6 +214,13 @@ class Planner:
         """What tells whether the file is still the one that was read."""
         found = self.data.stat()
         return found.st_mtime_ns, found.st_size
+
+    def _first(self, asked: Asked, gap: float | None = None) -> Plan:
+        """Return a plan for these settings, at whatever epsilon was asked for first."""
+        return self._plans.get(
+            (asked.values("epsilon", "ledger", "dataset"), gap, self._state),
+            lambda: self._job(asked.settings).plan(gap),
+        )
 
     def _job(self, settings: Settings) -> Job:
         """Return the public columns that settings name."""

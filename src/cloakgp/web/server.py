@@ -34,6 +34,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
+        found.listen()  # a browser that is quicker than the server waits
     except OSError as error:
         found.close()
         raise CommandError(
@@ -58,7 +59,7 @@ def serve_release(path: Path, listening: socket.socket, host: str, say: Say) -> 
 def serve_planner(planner: Planner, listening: socket.socket, host: str, say: Say) -> None:
     """Serve the planner until Ctrl-C, and say at the end what became of the budget."""
     session, worker = session_of(listening, host), Worker()
-    _ = planner.names  # a table that cannot be read is said here
+    planner.check()
     app = planner_app(planner, session, worker)
     say(f"Plan a release of {printable(planner.data)} at {session.link}\nCtrl-C ends the server.")
     try:
@@ -93,11 +94,7 @@ def _run(app: Guard, listening: socket.socket) -> None:
 def _patient(worker: Worker, say: Say) -> Iterator[None]:
     """Hold Ctrl-C back while a release is written: half of one would be budget for nothing."""
     task = worker.current
-    if (
-        task is None
-        or not task.kept
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    if task is None or not task.kept or threading.current_thread() is not threading.main_thread():
         yield
         return
     say("A release is under way; it is finished first.")

@@ -41,7 +41,8 @@ def web_command(
     ledger: Annotated[str | None, setting_option("ledger")] = None,
     dataset: Annotated[str | None, setting_option("dataset")] = None,
     host: Annotated[
-        str, typer.Option(help=f"Address (default {LOOPBACK})", metavar="ADDRESS", show_default=False)
+        str,
+        typer.Option(help=f"Address (default {LOOPBACK})", metavar="ADDRESS", show_default=False),
     ] = LOOPBACK,
     port: Annotated[
         int,
@@ -79,7 +80,9 @@ def web_command(
     if file.suffix.lower() == RELEASE_ENDING:
         server.serve_release(file, listening, host, tell)
         return
-    told: dict[str, Any] = {} if config is None else {n: v for n, (_, v) in read_config(config).items()}
+    told: dict[str, Any] = (
+        {} if config is None else {n: v for n, (_, v) in read_config(config).items()}
+    )
     flags = {"ledger": ledger, "dataset": dataset}
     told |= {name: value for name, value in flags.items() if value is not None}
     server.serve_planner(

@@ -161,7 +161,7 @@
     const svg = get("people").querySelector("svg");
     if (!svg) return null;
     const [left, side, top, floor, x0, x1, y0, y1] = svg.dataset.frame.split(" ").map(Number);
-    return { svg, left, side, top, floor, x0, x1, y0, y1, names: svg.dataset.choose.split("\n") };
+    return { svg, left, side, top, floor, x0, x1, y0, y1, names: JSON.parse(svg.dataset.choose) };
   }
 
   function inside(seen, event) {
