@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 from command_line import people
+from sklearn.gaussian_process.kernels import RBF
 from starlette.testclient import TestClient
 from web_cases import FORM, HOST, ORIGIN
 
-from cloakgp import Ledger
+from cloakgp import Ledger, PrivateGPRegressor
 from cloakgp.cli.tables import to_csv
 from cloakgp.web.app import planner_app
 from cloakgp.web.planner import Planner
@@ -69,3 +70,11 @@ def desk(planner, worker):
         return SimpleNamespace(status=first.status_code, first=told["html"], **answer)
 
     return SimpleNamespace(client=client, ask=ask, planner=planner, worker=worker, session=session)
+
+
+@pytest.fixture
+def saved_release():
+    """A release that was made elsewhere."""
+    frame = people()
+    model = PrivateGPRegressor(900 * RBF(20.0), bounds=(40, 200))
+    return model.fit(frame[["age"]], frame["height"]).release_

@@ -86,8 +86,6 @@
   // --- what is seen while settings change ---------------------------------------------------------
 
   function refresh() {
-    get("cost").classList.add("old");
-    get("preview").classList.add("old");
     ask(
       "/preview",
       (answer) => {
@@ -112,7 +110,11 @@
     for (const each of form.querySelectorAll("[data-only]")) each.hidden = each.dataset.only !== task();
   }
 
+  // What is shown, and what is still being answered, belongs to other settings from now on.
   function outdate() {
+    latest++;
+    get("cost").classList.add("old");
+    get("preview").classList.add("old");
     if (plan === null) return;
     plan = null;
     get("plan").classList.add("stale");
