@@ -3,6 +3,7 @@
 import errno
 
 import pytest
+from command_line import people
 from web_cases import FORM
 
 from cloakgp import Release
@@ -175,6 +176,20 @@ def test_the_cost_is_that_of_the_ledger(planner, book):
         planner.finish(dear, quiet)
     planner.base.clear()
     assert planner.cost(asked(planner).settings).balance is None
+
+
+def test_a_folder_of_parquet_files_is_planned_in_blocks(planner, tmp_path):
+    planner.data = tmp_path / "parts"
+    planner.data.mkdir()
+    for number in range(2):
+        people().to_parquet(planner.data / f"{number}.parquet")
+    planner.check()
+    assert planner.names == ["age", "height", "weight"]
+    assert planner.people(("age",), ".") is None
+    some = asked(planner, kernel="")
+    plan = planner.preview(some, quiet)
+    assert plan.facts.people == 80
+    assert planner.finish(some, quiet).plan.facts.people == 80
 
 
 def test_a_shelf_forgets_the_oldest():

@@ -191,7 +191,8 @@ class Desk:
             return JSONResponse({"html": ""})
         decimal = form.get("decimal") or "."
         inputs = await asyncio.to_thread(self.planner.people, names, decimal)
-        return JSONResponse({"html": people_picture(inputs) or ""})
+        picture = None if inputs is None else people_picture(inputs)
+        return JSONResponse({"html": picture or ""})
 
     async def preview(self, request: Request) -> Response:
         """Say at once what a budget means, and begin a plan to look at."""

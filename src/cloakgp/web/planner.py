@@ -21,6 +21,7 @@ from cloakgp.cli.publish import publish
 from cloakgp.cli.rehearsal import draft_statement
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.tables import read_columns
+from cloakgp.cli.tables.blocks import come_in_blocks
 from cloakgp.cli.tables.reading import column_names
 from cloakgp.cli.wording import explained
 from cloakgp.plan.plan import EPSILONS, Plan
@@ -50,7 +51,7 @@ class Shelf:
         if key not in self._kept:
             self._kept[key] = make()
             if len(self._kept) > MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
+                self._kept.pop(next(iter(self._kept)), None)
         value: Kept = self._kept[key]
         return value
 
@@ -111,8 +112,10 @@ class Planner:
         values_of(self.base)
         self._check_room()
 
-    def people(self, inputs: tuple[str, ...], decimal: str) -> pd.DataFrame:
-        """Return the public inputs of everybody."""
+    def people(self, inputs: tuple[str, ...], decimal: str) -> pd.DataFrame | None:
+        """Return the public inputs of everybody; None if they are so many that they are counted."""
+        if come_in_blocks(self.data):
+            return None
         return self._jobs.get(
             ("inputs", self._state, inputs, decimal),
             lambda: read_columns(self.data, inputs, decimal=decimal).inputs,
@@ -169,7 +172,7 @@ class Planner:
         check_outputs(settings)
         self._check_room()
         job = self._job(settings)
-        check_ledger(settings, job.columns.inputs)
+        check_ledger(settings)
 
         def make() -> Final:
             plan = job.plan()

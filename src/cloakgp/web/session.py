@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -132,7 +131,7 @@ class Guard:
                 return RedirectResponse("/", status_code=303)  # an address without its key
             return None
         key = request.query_params.get("key", "")
-        if request.method in SAFE and request.url.path == "/" and self.session.trade(key):
+        if request.method == "GET" and request.url.path == "/" and self.session.trade(key):
             answer = RedirectResponse("/", status_code=303)
             answer.set_cookie(
                 self.session.cookie, self.session.token, httponly=True, samesite="strict", path="/"
@@ -147,8 +146,7 @@ class Guard:
 
 def _only(headers: Headers, name: str) -> str | None:
     """Return a header that is there exactly once."""
-    found: Iterable[str] = headers.getlist(name)
-    values = list(found)
+    values = headers.getlist(name)
     return values[0] if len(values) == 1 else None
 
 

@@ -112,6 +112,9 @@ def read_columns(
 
 def column_names(path: Path, decimal: str = ".") -> list[str]:
     """Return the names of the columns; no column is opened, and a first line of data is refused."""
+    if path.is_dir():  # of Parquet files, which have the same columns
+        parts = sorted(each for each in path.rglob("*") if each.suffix.lower() in PARQUET_ENDINGS)
+        path = parts[0] if parts else path
     table = _open(path, decimal)
     names = [name for name in table.names if name]  # a column of row numbers may have none
     if isinstance(table, CsvTable) and any(looks_like_data(name) for name in names):
