@@ -1,4 +1,11 @@
-"""What somebody fills in on the pages for the people of ``command_line``."""
+"""What somebody fills in on the pages for the people of ``command_line``; pages that are served."""
+
+import contextlib
+import threading
+
+import uvicorn
+
+from cloakgp.web.server import listen, session_of
 
 HOST = "127.0.0.1:8000"
 ORIGIN = {"origin": f"http://{HOST}"}
@@ -14,3 +21,20 @@ FORM = {
     "design": "bayes",
     "decimal": ".",
 }
+
+
+@contextlib.contextmanager
+def served(make):
+    """Serve an application on this machine, in a thread; gives the link to open."""
+    listening = listen("127.0.0.1", 0)
+    session = session_of(listening, "127.0.0.1")
+    config = uvicorn.Config(make(session), log_level="critical", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield session.link
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()

@@ -1,16 +1,13 @@
 """The pages in a real browser: from a table to the downloads, and a release to explore."""
 
-import contextlib
-import threading
 import time
 
 import pytest
-import uvicorn
 from browser import DESKTOP, PHONE, browser, opened
+from web_cases import served
 
 from cloakgp import Release
 from cloakgp.web.app import explorer_app, planner_app
-from cloakgp.web.server import listen, session_of
 
 pytestmark = pytest.mark.slow
 
@@ -72,23 +69,6 @@ FOCUS = """
 def started():
     with browser() as running:
         yield running
-
-
-@contextlib.contextmanager
-def served(make):
-    """Serve an application on this machine, in a thread; gives the link to open."""
-    listening = listen("127.0.0.1", 0)
-    session = session_of(listening, "127.0.0.1")
-    config = uvicorn.Config(make(session), log_level="critical", lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        yield session.link
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
 
 
 def fits(page):

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -29,7 +30,16 @@ from cloakgp.release.report.attacker import attacker, percent
 from cloakgp.release.report.page import report_page
 from cloakgp.release.report.svg import figure
 from cloakgp.release.report.words import from_markdown, sections
-from cloakgp.web.form import Asked, Problem, asked_by, problem_of, read_form, values_of
+from cloakgp.web.form import (
+    FIELDS,
+    Asked,
+    Problem,
+    asked_by,
+    problem_of,
+    read_form,
+    short,
+    values_of,
+)
 from cloakgp.web.pictures import ledger_picture, noise_picture, people_picture
 from cloakgp.web.planner import Cost, Final, Planner
 from cloakgp.web.session import Guard, Session
@@ -41,6 +51,8 @@ LARGEST_FORM = 200_000
 PATIENCE, PAUSE = 1.0, 0.02
 #: The page of a release has a policy of its own inside; it may not be framed either.
 REPORT_POLICY = {"Content-Security-Policy": "frame-ancestors 'none'"}
+#: Settings that the page tells in words of their own.
+ACCOUNT = ("ledger", "dataset")
 SETTINGS, EVERYTHING = "settings.toml", "everything.zip"
 KINDS = {
     ".cloakgp": "application/zip",
@@ -112,7 +124,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"figure": figure, "percent": percent}
+    found.filters |= {"figure": figure, "percent": percent, "short": short}
     return found
 
 
@@ -167,14 +179,9 @@ class Desk:
                 problem=problem,
                 values=values_of(planner.base),
                 choices={n: DECLARED[n].reader.metavar.split("|") for n in ("task", "design")},
-                ledger=planner.base.get("ledger"),
+                ledger=Path(str(planner.base.get("ledger") or "")).name,
                 dataset=planner.base.get("dataset"),
-                others={
-                    name: value
-                    for name, value in planner.base.items()
-                    if name not in ("ledger", "dataset") and name not in values_of(planner.base)
-                    if name != "bounds"
-                },
+                others={n: v for n, v in planner.base.items() if n not in (*FIELDS, *ACCOUNT)},
             )
         )
 

@@ -129,7 +129,7 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
             pairs = DECLARED[name].reader.read(name, value) if value else ()
             if len(pairs) > 1:
                 raise CommandError("the pages are for one private column; use `cloakgp release`")
-            shown["low"], shown["high"] = (f"{end:.15g}" for end in pairs[0]) if pairs else ("", "")
+            shown["low"], shown["high"] = map(short, pairs[0]) if pairs else ("", "")
         elif isinstance(value, list):
             shown[name] = ",".join(str(item) for item in value)
         else:
@@ -139,6 +139,11 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
     return shown
 
 
+def short(number: float) -> str:
+    """Return a number as people type it: 1e-5."""
+    return f"{number:.15g}".replace("e-0", "e-")
+
+
 def _shown(value: Any) -> str:
     """Return a value of a settings file as it is typed."""
-    return f"{value:.15g}" if isinstance(value, int | float) else str(value)
+    return short(value) if isinstance(value, int | float) else str(value)

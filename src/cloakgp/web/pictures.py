@@ -100,9 +100,8 @@ def ledger_picture(balance: Balance, requested: float) -> Html:
 
 def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
     points = plan.points
-    frame = Frame(
-        WIDTH, MAP + 40, _range(points[:, 0]), _range(points[:, 1]), top=26.0, bottom=80.0
-    )
+    x, y = (_range(column) for column in np.vstack([points, plan.facts.X]).T)
+    frame = Frame(WIDTH, MAP + 40, x, y, top=26.0, bottom=80.0)
     lo, hi = 0.0, float(noise.max()) or 1.0
     shades = colours.scale(colours.SURE_TO_UNSURE, noise / hi)
     circles = []
