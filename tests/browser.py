@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -53,12 +54,14 @@ class Watched:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("requestfailed", lambda r: self.stopped.update({r.url: r.failure}))
-        self.page.goto(path.as_uri())
+        self.page.goto(path if isinstance(path, str) else path.as_uri())
 
     @property
     def elsewhere(self):
-        """Requests for anything but the page itself and what is inside of it."""
-        return [url for url in self.requests[1:] if not url.startswith("data:")]
+        """Requests for anything but the page, what is inside of it, and the server it is from."""
+        found = urlsplit(self.requests[0])
+        own = ("data:", f"{found.scheme}://{found.netloc}/" if found.netloc else "data:")
+        return [url for url in self.requests[1:] if not url.startswith(own)]
 
     def __enter__(self):
         return self

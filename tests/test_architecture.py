@@ -71,7 +71,7 @@ def test_every_room_is_on_the_page_and_in_the_picture():
     assert rooms == list(architecture.ORDER)
     for room in FOLDERS:
         assert f">{room}</text>" in PICTURE
-    assert {*architecture.WAY, "estimators", "cli"} == FOLDERS
+    assert {*architecture.WAY, "estimators", "cli", "web"} == FOLDERS
 
 
 def lines_of_code(folder):

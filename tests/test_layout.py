@@ -95,7 +95,8 @@ def test_a_private_name_of_another_module_is_caught(tmp_path):
 
 
 #: Rooms from the first to the last that X, y and s pass through.  A room imports from those before
-#: it; ``plan``, ``release`` and ``cli`` load ``plot`` when a picture is asked for, and not before.
+#: it; ``plan``, ``release`` and ``cli`` load ``plot`` when a picture is asked for, and not before;
+#: ``cli`` loads ``web`` when its command runs.
 ROOMS = (
     "errors",
     "files",
@@ -108,9 +109,12 @@ ROOMS = (
     "plan",
     "release",
 )
-ROOMS = (*ROOMS, "plot", "estimators", "datasets", "cli")
-#: Functions of ours that may import: the door of the command line, and those that draw.
-LATE = {"__main__.py", "__init__.py", "plan/plan.py", "release/release.py", "cli/outputs.py"}
+ROOMS = (*ROOMS, "plot", "estimators", "datasets", "cli", "web")
+#: Functions of ours that may import, and what: those that draw, and the command that serves pages.
+LATE = dict.fromkeys(("plan/plan.py", "release/release.py", "cli/outputs.py"), "cloakgp.plot.draw")
+LATE |= {"cli/commands/web.py": "cloakgp.web"}
+#: The doors of the command line and of the package.
+DOORS = ("__main__.py", "__init__.py")
 
 
 def late_imports(path):
@@ -145,12 +149,17 @@ def test_rooms_are_walked_in_one_direction(path):
 
 
 @pytest.mark.parametrize("path", files("."), ids=name_of)
-def test_imports_inside_functions_are_for_pictures_and_a_quick_start_alone(path):
-    late = late_imports(path)
-    if name_of(path) not in LATE:
-        assert late == set()
-    elif name_of(path) not in ("__main__.py", "__init__.py"):
-        assert late == {"cloakgp.plot.draw"}
+def test_imports_inside_functions_are_for_pictures_pages_and_a_quick_start_alone(path):
+    if name_of(path) not in DOORS:
+        assert late_imports(path) == ({LATE[name_of(path)]} if name_of(path) in LATE else set())
+
+
+SERVERS = ("starlette", "uvicorn", "jinja2")
+
+
+@pytest.mark.parametrize("path", sorted({*files(".")} - {*files("web")}), ids=name_of)
+def test_libraries_that_serve_pages_are_for_the_pages_alone(path):
+    assert not [name for name in imports(path) if name.split(".")[0] in SERVERS]
 
 
 @pytest.mark.parametrize("path", sorted({*files(".")} - {*files("plot")}), ids=name_of)

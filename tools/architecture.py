@@ -40,12 +40,13 @@ ORDER = (
     "plot",
     "estimators",
     "cli",
+    "web",
 )
 
 INK, PAPER, PALE, GREY = "#1f2933", "#ffffff", "#f3f5f7", "#7b8794"
 BLUE, RED, GREEN = "#1f6fb2", "#c0392b", "#2a8a4a"
 #: Of the arrows that leave each room.
-COLOURS = (GREY, "#b7791f", INK, BLUE, "#0b7285", "#5f3dc4", GREEN, "#a61e4d", BLUE, "#495057")
+COLOURS = (GREY, "#b7791f", INK, BLUE, "#0b7285", "#5f3dc4", GREEN, "#a61e4d", BLUE, "#495057", INK)
 WIDTH, HEIGHT = 1120, 590
 BOX, GAP, TALL, LEFT = 116, 20, 62, 26
 TOP, ROW = 150, 400
@@ -98,9 +99,9 @@ def _way() -> list[str]:
     parts = [
         _text(LEFT, 28, "The way of X, y and s", 17, text_anchor="start", font_weight="bold"),
         _box(LEFT - 16, 44, WIDTH - 20, 224, fill=PALE),
-        _text(LEFT, 64, "cli, estimators", 13, text_anchor="start", font_weight="bold"),
+        _text(LEFT, 64, "cli, web, estimators", 13, text_anchor="start", font_weight="bold"),
         _text(
-            LEFT + 112,
+            LEFT + 146,
             64,
             "they hand X, y and s from room to room, and keep nothing of y",
             text_anchor="start",
@@ -160,7 +161,7 @@ def _imports(found: set[tuple[str, str, bool]]) -> list[str]:
             LEFT,
             ROW - 64,
             "Arrows lead to the left, so there is no circle. Dashed: for types alone, or loaded "
-            "when a picture is asked for.",
+            "when a picture or a page is asked for.",
             text_anchor="start",
             fill=GREY,
         )

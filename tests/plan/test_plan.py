@@ -206,6 +206,16 @@ def test_comparing_budgets_shows_less_noise_for_more_budget(decode):
     assert few["typical_noise_std"][1] == pytest.approx(again.forecast_rmse, rel=1e-9)
 
 
+def test_a_learnt_plan_at_another_budget_forecasts_as_a_fresh_one_does():
+    """What the forecast looks at is handed on from plan to plan."""
+    model = PrivateGPRegressor(bounds=(0, 10), epsilon=1.0)
+    fresh = PrivateGPRegressor(bounds=(0, 10), epsilon=2.0).plan(X)
+    other = model.plan(X).at_epsilon(2.0)
+    np.testing.assert_array_equal(other.noise_std, fresh.noise_std)
+    with pytest.raises(ValueError, match="not made by an estimator"):
+        other.check_same(fresh.request)
+
+
 def test_comparing_designs_shows_each_once():
     plan = estimator().plan(X, at=AT)
     table = plan.compare_designs()

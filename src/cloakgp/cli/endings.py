@@ -58,19 +58,28 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
-        except KeyboardInterrupt:
-            code, text = 130, "interrupted."
-        except (CommandError, ReleaseFileError) as error:
-            text = str(error)
-        except MemoryError:
-            text = "there is not enough memory; use inducing inputs, such as --inducing 50"
+        except KeyboardInterrupt as error:
+            code, text = 130, paragraph(error, ctx.obj or Progress())
         except Exception as error:
             if hasattr(error, "format_message"):  # an error of usage, which main explains
                 raise
-            text = _of_others(error, ctx.obj or Progress())
-        fate = (ctx.obj or Progress()).fate()
-        complain(f"{text}\n{fate}" if fate else text)
+            text = paragraph(error, ctx.obj or Progress())
+        complain(text)
         raise typer.Exit(code)
+
+
+def paragraph(error: BaseException, progress: Progress) -> str:
+    """Return what may be said of an error, and what became of the budget."""
+    if isinstance(error, KeyboardInterrupt):
+        text = "interrupted."
+    elif isinstance(error, CommandError | ReleaseFileError):
+        text = str(error)
+    elif isinstance(error, MemoryError):
+        text = "there is not enough memory; use inducing inputs, such as --inducing 50"
+    else:
+        text = _of_others(error, progress)
+    fate = progress.fate()
+    return f"{text}\n{fate}" if fate else text
 
 
 def _heed_interrupts() -> None:
@@ -88,7 +97,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     )
 
 
-def _of_others(error: Exception, progress: Progress) -> str:
+def _of_others(error: BaseException, progress: Progress) -> str:
     """Explain an error of the system; of any other, only name the kind."""
     if not isinstance(error, OSError) or error.strerror is None:
         return _unexpected(error, progress)
@@ -98,7 +107,7 @@ def _of_others(error: Exception, progress: Progress) -> str:
     return f"{reason}{where}"
 
 
-def _unexpected(error: Exception, progress: Progress) -> str:
+def _unexpected(error: BaseException, progress: Progress) -> str:
     """Name an error that nobody foresaw; its message only if it cannot quote private values."""
     if progress.debug:
         for line in traceback.format_tb(error.__traceback__):

@@ -66,9 +66,11 @@ class Job:
             at = read_points(settings.at, settings.inputs, settings.decimal)
         return cls(data, settings, columns, at)
 
-    def plan(self) -> Plan:
-        """Plan a release."""
+    def plan(self, gap: float | None = None) -> Plan:
+        """Plan a release; a wider ``gap`` than usual is found sooner, for a preview."""
         model: Any = self.settings.estimator()
+        if gap is not None:
+            model._gap = gap
         with explained(), threads(self.settings.jobs):
             plan: Plan = model.plan(self.columns.inputs, **self._facts(self.columns))
         return plan

@@ -28,7 +28,16 @@ def rehearse(job: Job, plan: Plan | SearchPlan, folder: Path) -> None:
         with explained():
             dry.save(Path(scratch) / RELEASE)
         write_rest(dry, Path(scratch))
-    replace(dry, noisy=replace(dry.noisy, private=True), later=()).statement()
+    _stated(dry)
+
+
+def draft_statement(plan: Plan, names: tuple[str, ...]) -> str:
+    """Return the statement that would be published, of which no figure depends on the noise."""
+    return _stated(_dry_run(plan, names))
+
+
+def _stated(dry: Release) -> str:
+    return replace(dry, noisy=replace(dry.noisy, private=True), later=()).statement()
 
 
 def _dry_run(plan: Plan, names: tuple[str, ...]) -> Release:

@@ -129,7 +129,7 @@ class Plan:
 
     def compare_epsilons(self, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
         """Return what the same release would cost in accuracy at other budgets."""
-        return pd.DataFrame([self._at(float(e))._row() for e in epsilons])
+        return pd.DataFrame([self.at_epsilon(float(e))._row() for e in epsilons])
 
     def compare_designs(self) -> pd.DataFrame:
         """Return what the other designs would give at the same budget."""
@@ -144,7 +144,7 @@ class Plan:
             raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
 
         def good(epsilon: float) -> bool:
-            return float(self._at(epsilon).noise_std.max()) <= max_std
+            return float(self.at_epsilon(epsilon).noise_std.max()) <= max_std
 
         low, high = SMALLEST_EPSILON, LARGEST_EPSILON
         if self.facts.budget.calibration == "hall":
@@ -275,9 +275,13 @@ class Plan:
     def _with(self, **changes: Any) -> Plan:
         if all(getattr(self.facts, name) == value for name, value in changes.items()):
             return self
-        return Plan.draw(replace(self.facts, **changes))
+        plan = Plan.draw(replace(self.facts, **changes))
+        # The settings that a forecast looks at depend on neither budget nor design.
+        plan.__dict__["_members"] = self._members
+        return plan
 
-    def _at(self, epsilon: float) -> Plan:
+    def at_epsilon(self, epsilon: float) -> Plan:
+        """Return the plan of the same release at another budget, to look at: no fit takes it."""
         budget = self.facts.budget
         hall = budget.calibration == "hall" and epsilon <= 1.0  # it is not defined above
         calibration: Calibration = "hall" if hall else "analytic"

@@ -10,6 +10,7 @@ from command_line import PLAN, SECRET, SPEND, TASKS, fails, outcomes, people, ru
 
 from cloakgp import Release
 from cloakgp.cli.tables import read_columns, to_csv
+from cloakgp.cli.tables.reading import column_names
 from cloakgp.errors import CommandError
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -237,3 +238,21 @@ def test_bad_labels_and_counts_are_refused_unspent_and_unnamed(case, cases, tmp_
     assert "4711" not in text
     assert not re.search(r"\b(17|18|19|40)\b", text), "a row or a count"
     assert not out.exists()
+
+
+def test_names_are_read_without_opening_a_column(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(",age,height\n0,31,tall\n")
+    assert column_names(path) == ["age", "height"]
+    people().to_parquet(tmp_path / "people.parquet")
+    assert column_names(tmp_path / "people.parquet") == ["age", "height", "weight"]
+    assert column_names(tmp_path) == ["age", "height", "weight"]
+
+
+@pytest.mark.parametrize("line", ["31,152.7", "age,152.7", "2020-01-01,x"])
+def test_a_first_line_of_data_is_refused_and_not_shown(tmp_path, line):
+    path = tmp_path / "people.csv"
+    path.write_text(f"{line}\n1,2\n")
+    with pytest.raises(CommandError, match="looks like data") as caught:
+        column_names(path)
+    assert "152" not in str(caught.value)

@@ -23,7 +23,7 @@ class Settings(Declared):
     @classmethod
     def gather(cls, flags: Mapping[str, Any], config: Path | None = None) -> Settings:
         """Combine flags, which win, with a TOML file."""
-        asked = {} if config is None else _read_config(config)
+        asked = {} if config is None else read_config(config)
         asked |= {n: (option_of(n), value) for n, value in flags.items() if value is not None}
         settings = cls(**{n: DECLARED[n].reader.read(*told) for n, told in asked.items()})
         check(settings)
@@ -64,7 +64,8 @@ class Settings(Declared):
         return search
 
 
-def _read_config(path: Path) -> dict[str, tuple[str, Any]]:
+def read_config(path: Path) -> dict[str, tuple[str, Any]]:
+    """Return what a TOML file says of each setting, and where; the values are not read yet."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cloakgp.cli.tables.columns import NumberColumn
 from cloakgp.cli.tables.csv_table import CsvTable
-from cloakgp.cli.tables.numerals import MISSING
+from cloakgp.cli.tables.numerals import MISSING, looks_like_data
 from cloakgp.cli.tables.owners import owner_key
 from cloakgp.cli.tables.parquet_table import ParquetTable
 from cloakgp.errors import CommandError, printable
@@ -108,6 +108,18 @@ def read_columns(
     else:
         private = {name: _private(name, table.numbers(name), decimal) for name in outputs}
     return Columns(frame, owners, watched, pd.DataFrame(private))
+
+
+def column_names(path: Path, decimal: str = ".") -> list[str]:
+    """Return the names of the columns; no column is opened, and a first line of data is refused."""
+    if path.is_dir():  # of Parquet files, which have the same columns
+        parts = sorted(each for each in path.rglob("*") if each.suffix.lower() in PARQUET_ENDINGS)
+        path = parts[0] if parts else path
+    table = _open(path, decimal)
+    names = [name for name in table.names if name]  # a column of row numbers may have none
+    if isinstance(table, CsvTable) and any(looks_like_data(name) for name in names):
+        raise CommandError(f"{printable(path)} has no names of columns{table.hint(())}")
+    return names
 
 
 def _open(path: Path, decimal: str) -> Table:

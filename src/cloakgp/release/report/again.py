@@ -42,7 +42,7 @@ def settings_toml(reading: Reading) -> str:
         settings["rank"] = facts.rank
     if facts.iterations > 1:
         settings["iterations"] = facts.iterations
-    lines = [f"{name} = {_value(value)}" for name, value in settings.items()]
+    lines = [f"{name} = {toml_value(value)}" for name, value in settings.items()]
     lines += [f"# {comment}" for comment in _unknown(facts, reading)]
     if release.selection is not None:
         lines.append(
@@ -88,14 +88,14 @@ def _is_default(facts: Facts, family: Family) -> bool:
     )
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """Return a value as TOML writes it."""
     if isinstance(value, str):
         return f'"{"".join(_character(c) for c in value)}"'
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_value(item) for item in value)}]"
+        return f"[{', '.join(toml_value(item) for item in value)}]"
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return repr(value)

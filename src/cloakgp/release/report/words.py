@@ -15,6 +15,10 @@ _MARKS = re.compile(r"\\(.)|(\*\*|`)", re.DOTALL)
 class Html(str):
     """A string that is HTML already; all others are escaped when they enter an element."""
 
+    def __html__(self) -> Html:
+        """Tell templates that it needs no escaping."""
+        return self
+
 
 def text(value: object) -> Html:
     """Return a value as HTML shows it: escaped, and on one line."""

@@ -1,0 +1,378 @@
+"""The pages and what answers them: a planner for a table, or the page of a release."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import zipfile
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from cloakgp.cli.endings import paragraph
+from cloakgp.cli.outputs import OUTPUTS, REPORT
+from cloakgp.cli.progress import Progress
+from cloakgp.cli.settings.declared import DECLARED
+from cloakgp.cli.tables.numerals import as_number
+from cloakgp.errors import CommandError
+from cloakgp.privacy.ledger import LedgerError
+from cloakgp.release.release import Release
+from cloakgp.release.report.attacker import attacker, percent
+from cloakgp.release.report.page import report_page
+from cloakgp.release.report.svg import figure
+from cloakgp.release.report.words import from_markdown, sections
+from cloakgp.web.form import (
+    FIELDS,
+    Asked,
+    Problem,
+    asked_by,
+    problem_of,
+    read_form,
+    short,
+    values_of,
+)
+from cloakgp.web.pictures import ledger_picture, noise_picture, people_picture
+from cloakgp.web.planner import Cost, Final, Planner
+from cloakgp.web.session import Guard, Session
+from cloakgp.web.work import Busy, Step, Task, Worker
+
+#: A form is small; more than this is not read.
+LARGEST_FORM = 200_000
+#: How long an answer waits for work to end before it says how far it is, in seconds.
+PATIENCE, PAUSE = 1.0, 0.02
+#: The page of a release has a policy of its own inside; it may not be framed either.
+REPORT_POLICY = {"Content-Security-Policy": "frame-ancestors 'none'"}
+#: Settings that the page tells in words of their own.
+ACCOUNT = ("ledger", "dataset")
+SETTINGS, EVERYTHING = "settings.toml", "everything.zip"
+KINDS = {
+    ".cloakgp": "application/zip",
+    ".csv": "text/csv; charset=utf-8",
+    ".png": "image/png",
+    ".md": "text/markdown; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def explorer_app(release: Release, session: Session) -> Guard:
+    """Return the server of one release: its page."""
+    page = report_page(release)
+
+    async def report(_: Request) -> Response:
+        return HTMLResponse(page, headers=REPORT_POLICY)
+
+    return _guarded([Route("/", report)], session)
+
+
+def planner_app(planner: Planner, session: Session, worker: Worker) -> Guard:
+    """Return the server of the planner."""
+    desk = Desk(planner, worker, _templates())
+    static = StaticFiles(directory=str(files("cloakgp.web") / "static"))
+    routes = [
+        Route("/", desk.page),
+        Route("/report", desk.report),
+        Route("/files/{name}", desk.file),
+        Route("/task/{number:int}", desk.task),
+        Route("/report.css", desk.style),
+        Mount("/static", static),
+    ]
+    actions: dict[str, Handler] = {
+        "/people": desk.people,
+        "/preview": desk.preview,
+        "/epsilon": desk.required,
+        "/compare": desk.compare,
+        "/plan": desk.plan,
+        "/release": desk.release,
+        "/task/{number:int}/cancel": desk.cancel,
+    }
+    routes += [Route(path, _explained(each), methods=["POST"]) for path, each in actions.items()]
+    return _guarded(routes, session)
+
+
+def _guarded(routes: list[Any], session: Session) -> Guard:
+    """Return a server whose every answer has passed the guard, errors included."""
+    return Guard(Starlette(routes=routes, exception_handlers={Exception: _unexpected}), session)
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    words = f"unexpected error: {type(error).__name__}"
+    return _problem(words, status=500)
+
+
+def _problem(message: str, field: str | None = None, status: int = 200) -> Response:
+    """Answer with what is wrong; a form that is not complete yet is no error of the page."""
+    return JSONResponse({"message": message, "field": field}, status)
+
+
+def _templates() -> Environment:
+    folder = str(files("cloakgp.web") / "pages")
+    found = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {"figure": figure, "percent": percent, "short": short}
+    return found
+
+
+def _explained(handler: Handler) -> Handler:
+    """Answer what the user can fix with a message and its field."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except Busy as error:
+            return _problem(str(error), status=409)
+        except CommandError as error:
+            problem = problem_of(error)
+            return _problem(str(problem), problem.field)
+        except LedgerError as error:
+            return _problem(str(error))
+
+    return answer
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_FORM:
+            raise Problem("this form is too large")
+    return read_form(body)
+
+
+@dataclass
+class Desk:
+    """Answers the pages of the planner."""
+
+    planner: Planner
+    worker: Worker
+    pages: Environment
+
+    async def page(self, _: Request) -> Response:
+        """Show the form, or what was published."""
+        planner = self.planner
+        if planner.release is not None:
+            return HTMLResponse(self._render("done.html", **self._done()))
+        try:
+            names, problem = planner.names, ""
+        except CommandError as error:
+            names, problem = [], str(problem_of(error))
+        return HTMLResponse(
+            self._render(
+                "planner.html",
+                data=planner.data.name,
+                names=names,
+                problem=problem,
+                values=values_of(planner.base),
+                choices={n: DECLARED[n].reader.metavar.split("|") for n in ("task", "design")},
+                ledger=Path(str(planner.base.get("ledger") or "")).name,
+                dataset=planner.base.get("dataset"),
+                others={n: v for n, v in planner.base.items() if n not in (*FIELDS, *ACCOUNT)},
+            )
+        )
+
+    async def style(self, _: Request) -> Response:
+        """Return the style of the report, which the planner shares."""
+        style = (files("cloakgp.release.report") / "style.css").read_text("utf-8")
+        return PlainTextResponse(style, media_type="text/css")
+
+    async def people(self, request: Request) -> Response:
+        """Draw where people are."""
+        form = await _form(request)
+        names = tuple(name for name in form.get("inputs", "").split("\n") if name)
+        if not names:
+            return JSONResponse({"html": ""})
+        decimal = form.get("decimal") or "."
+        inputs = await asyncio.to_thread(self.planner.people, names, decimal)
+        picture = None if inputs is None else people_picture(inputs)
+        return JSONResponse({"html": picture or ""})
+
+    async def preview(self, request: Request) -> Response:
+        """Say at once what a budget means, and begin a plan to look at."""
+        asked = self._asked(await _form(request))
+        cost = self.planner.cost(asked.settings)
+        task = self.worker.start(lambda step: self._preview(asked, step))
+        return self._begun(task, self._render("cost.html", **_told(cost)))
+
+    async def required(self, request: Request) -> Response:
+        """Begin the search for the epsilon of an accuracy."""
+        form = await _form(request)
+        asked, wanted = self._asked(form), as_number(form.get("wanted", ""))
+        if wanted is None or not 0.0 < wanted < float("inf"):
+            raise Problem("say how much noise you can accept: a number above 0", "wanted")
+
+        def run(step: Step) -> dict[str, Any]:
+            try:
+                return {"epsilon": self.planner.required(asked, wanted, step)}
+            except CommandError as error:
+                raise Problem(str(problem_of(error)), "wanted") from None
+
+        return self._begun(self.worker.start(run))
+
+    async def compare(self, request: Request) -> Response:
+        """Begin a comparison of budgets and designs."""
+        asked = self._asked(await _form(request))
+
+        def run(step: Step) -> dict[str, Any]:
+            budgets, designs = self.planner.compare(asked, step)
+            tables = {"budgets": budgets.to_dict("records"), "designs": designs.to_dict("records")}
+            return {"html": self._render("compare.html", **tables)}
+
+        return self._begun(self.worker.start(run))
+
+    async def plan(self, request: Request) -> Response:
+        """Begin the exact plan that may be released."""
+        asked = self._asked(await _form(request))
+        return self._begun(self.worker.start(lambda step: self._plan(asked, step)))
+
+    async def release(self, request: Request) -> Response:
+        """Publish the plan that was shown, once: from here on nothing is cancelled."""
+        form = await _form(request)
+        # No other request is answered between the checks and the start: nothing waits here.
+        if (task := self.worker.current) is not None and task.kept:
+            raise Busy("A release is under way; nothing is spent twice.")
+        asked = self._asked(form)
+        try:
+            run = self.planner.agree(form.get("plan", ""), asked, form.get("typed", ""))
+        except Problem as error:
+            return _problem(str(error), error.field, 422 if error.field else 409)
+        return self._begun(self.worker.start(lambda step: self._release(run, step), kept=True))
+
+    async def task(self, request: Request) -> Response:
+        """Say how far a piece of work is; waits a moment for its end."""
+        task = self.worker.find(request.path_params["number"])
+        if task is None:
+            return JSONResponse({"state": "cancelled"})
+        for _ in range(round(PATIENCE / PAUSE)):
+            if task.state != "working":
+                break
+            await asyncio.sleep(PAUSE)
+        answer: dict[str, Any] = {"state": task.state, "words": task.words}
+        answer["seconds"] = round(task.seconds, 1)
+        if task.state == "done":
+            answer |= task.result
+        elif task.state == "failed":
+            answer |= self._failure(task)
+        return JSONResponse(answer)
+
+    async def cancel(self, request: Request) -> Response:
+        """Cancel a plan."""
+        task = self.worker.find(request.path_params["number"])
+        return JSONResponse({"cancelled": task is not None and task.cancel()})
+
+    async def report(self, _: Request) -> Response:
+        """Show the page of what was published."""
+        if self.planner.release is None:
+            return PlainTextResponse("Nothing was published yet.\n", 404)
+        page = (self.planner.out / REPORT).read_text("utf-8")
+        return HTMLResponse(page, headers=REPORT_POLICY)
+
+    async def file(self, request: Request) -> Response:
+        """Hand out a file of the release, all of them, or the settings."""
+        name = request.path_params["name"]
+        final, released = self.planner.final, self.planner.release is not None
+        if name == SETTINGS and final is not None:
+            return _download(name, final.asked.toml.encode(), "application/toml")
+        if name == EVERYTHING and released:
+            return _download(name, self._everything(), "application/zip")
+        path = self.planner.out / name
+        if not released or name not in OUTPUTS or not path.is_file():
+            return PlainTextResponse("There is no such file.\n", 404)
+        return _download(name, path.read_bytes(), KINDS[path.suffix])
+
+    def _asked(self, form: dict[str, str]) -> Asked:
+        if self.planner.release is not None:
+            raise Problem(
+                "This was released already. For another release, start `cloakgp web` again with "
+                "another folder."
+            )
+        return asked_by(form, self.planner.base)
+
+    def _preview(self, asked: Asked, step: Step) -> dict[str, Any]:
+        plan, name = self.planner.preview(asked, step), asked.settings.output[0]
+        picture = noise_picture(plan, name)
+        return {"html": self._render("preview.html", plan=plan, picture=picture, name=name)}
+
+    def _plan(self, asked: Asked, step: Step) -> dict[str, Any]:
+        final = self.planner.finish(asked, step)
+        html = self._render("plan.html", **_shown(final, self.planner.cost(asked.settings)))
+        return {"html": html, "plan": final.number}
+
+    def _release(self, run: Callable[[Step], Release], step: Step) -> dict[str, Any]:
+        run(step)
+        return {}  # the page is asked for again, and shows what was published
+
+    def _failure(self, task: Task) -> dict[str, Any]:
+        """Say what may be said of an error; of a release, also what became of the budget."""
+        error = task.error
+        assert error is not None
+        if isinstance(error, CommandError) and not task.kept:
+            problem = problem_of(error)
+            return {"message": str(problem), "field": problem.field}
+        progress = self.planner.progress if task.kept else Progress(debug=self.planner.debug)
+        return {"message": paragraph(error, progress), "field": None}
+
+    def _done(self) -> dict[str, Any]:
+        planner = self.planner
+        assert planner.release is not None
+        there = [name for name in OUTPUTS if (planner.out / name).is_file()]
+        return {"release": planner.release, "folder": planner.out, "files": [*there, SETTINGS]}
+
+    def _everything(self) -> bytes:
+        """Return all files in one archive."""
+        buffer, final = io.BytesIO(), self.planner.final
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in (self.planner.out / name for name in OUTPUTS):
+                if path.is_file():
+                    archive.write(path, path.name)
+            if final is not None:
+                archive.writestr(SETTINGS, final.asked.toml)
+        return buffer.getvalue()
+
+    def _begun(self, task: Task, html: str | None = None) -> Response:
+        return JSONResponse({"task": task.number, "html": html})
+
+    def _render(self, page: str, **values: Any) -> str:
+        return self.pages.get_template(page).render(**values)
+
+
+def _told(cost: Cost) -> dict[str, Any]:
+    """Return what the page says of a budget."""
+    bar = None
+    if cost.balance is not None and cost.requested is not None:
+        bar = ledger_picture(cost.balance, cost.requested)
+    return {"cost": cost, "attacker": attacker(cost.guess), "bar": bar}
+
+
+def _shown(final: Final, cost: Cost) -> dict[str, Any]:
+    """Return what the page says of the plan that may be released."""
+    words = sections(final.statement)
+    titles = ("What was published", "What is protected", "What is not protected")
+    return {
+        "final": final,
+        "plan": final.plan,
+        "name": final.asked.settings.output[0],
+        "picture": noise_picture(final.plan, final.asked.settings.output[0]),
+        "words": {title: from_markdown(words[title]) for title in titles if title in words},
+        "cost": cost,
+    }
+
+
+def _download(name: str, content: bytes, kind: str) -> Response:
+    return Response(
+        content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )

@@ -1,0 +1,149 @@
+"""The form of the planner: what it says becomes settings, and errors find their field again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from cloakgp.cli.settings import Settings
+from cloakgp.cli.settings.declared import DECLARED, default_of
+from cloakgp.errors import CommandError
+from cloakgp.release.report.again import toml_value
+
+#: Settings that have a field.  Others come from the settings file and the command line alone; so do
+#: the ledger and files of points: a page names no file.
+FIELDS = (
+    *("task", "inputs", "output", "bounds", "classes", "cap", "exposure", "groups", "at"),
+    *("epsilon", "delta", "kernel", "inducing", "design", "decimal"),
+)
+#: Fields that only one kind of output has.
+ONLY_FOR = {
+    "bounds": "regression",
+    "classes": "classification",
+    "cap": "counts",
+    "exposure": "counts",
+}
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
+_HEAD = (
+    "# Settings for `cloakgp web`, `cloakgp plan` and `cloakgp release`, as --config FILE.toml\n"
+)
+
+
+class Problem(CommandError):
+    """Something that the user of a page can fix, and the field where."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a form asks for: the settings, and the words in which each was told."""
+
+    settings: Settings
+    told: Mapping[str, Any]
+
+    def values(self, *without: str) -> tuple[tuple[str, str], ...]:
+        """Return every setting that was told as TOML writes it, in all digits."""
+        # A kernel is known by its words: as an object it prints few of its digits.
+        words = ("kernel", "learn")
+        values = {n: self.told[n] if n in words else getattr(self.settings, n) for n in self.told}
+        return tuple(
+            (n, toml_value(values[n])) for n in DECLARED if n in values.keys() - {*without}
+        )
+
+    @property
+    def toml(self) -> str:
+        """The settings as a file that can be loaded again."""
+        return _HEAD + "".join(f"{name} = {value}\n" for name, value in self.values())
+
+
+def problem_of(error: CommandError) -> Problem:
+    """Return an error of the command line in the words of a page, with its field."""
+    if isinstance(error, Problem):
+        return error
+    text = str(error)
+    named = [name.replace("-", "_") for name in _OPTION.findall(text)]
+    named += ["kernel"] if text.startswith("kernel,") else []  # it says at which place
+    field = next((name for name in named if name in FIELDS), None)
+    return Problem(_OPTION.sub(lambda found: found[1].replace("-", " "), text), field)
+
+
+def read_form(body: bytes) -> dict[str, str]:
+    """Return the fields of a form; ticks of one name are joined by line breaks."""
+    found = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5000)
+    return {name: "\n".join(values).strip() for name, values in found.items()}
+
+
+def told_by(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the form says of each setting, beside what has no field."""
+    told = {name: value for name, value in base.items() if name not in FIELDS}
+    task = form.get("task") or str(default_of("task"))
+    for name in FIELDS:
+        value: Any = form.get(name, "")
+        if name == "bounds":
+            ends = form.get("low", ""), form.get("high", "")
+            value = f"{ends[0]},{ends[1]}" if any(ends) else ""
+        if name in ONLY_FOR and ONLY_FOR[name] != task:
+            continue
+        if name in ("inputs", "output") and value:
+            value = value.split("\n")  # a name may hold a comma
+        if value:
+            told[name] = value
+    return told
+
+
+def asked_by(form: Mapping[str, str], base: Mapping[str, Any]) -> Asked:
+    """Return the settings that a form describes, or the problem with them."""
+    told = told_by(form, base)
+    at = told.get("at")
+    if at is not None and at != base.get("at") and ("=" not in at or Path(at).exists()):
+        raise Problem("points must be a grid, such as age=0:90:10", "at")
+    try:
+        settings = Settings.gather(told)
+    except CommandError as error:
+        raise problem_of(error) from None
+    if not settings.output:
+        raise Problem("choose the private column", "output")
+    if settings.candidates:
+        raise Problem("a private choice of settings is for `cloakgp select`")
+    return Asked(settings, told)
+
+
+def values_of(told: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the fields of the form show for settings, the defaults where nothing is told."""
+    shown: dict[str, str] = {}
+    for name in FIELDS:
+        value = told.get(name)
+        if value is None and name in ("task", "epsilon", "delta", "decimal", "design"):
+            value = default_of(name)
+        if name in ("inputs", "output"):
+            names = DECLARED[name].reader.read(name, value) if value else ()
+            shown[name] = "\n".join(names)
+        elif name == "bounds":
+            pairs = DECLARED[name].reader.read(name, value) if value else ()
+            if len(pairs) > 1:
+                raise CommandError("the pages are for one private column; use `cloakgp release`")
+            shown["low"], shown["high"] = map(short, pairs[0]) if pairs else ("", "")
+        elif isinstance(value, list):
+            shown[name] = ",".join(str(item) for item in value)
+        else:
+            shown[name] = "" if value is None else _shown(value)
+    if "\n" in shown["output"]:
+        raise CommandError("the pages are for one private column; use `cloakgp release`")
+    return shown
+
+
+def short(number: float) -> str:
+    """Return a number as people type it: 1e-5."""
+    return f"{number:.15g}".replace("e-0", "e-")
+
+
+def _shown(value: Any) -> str:
+    """Return a value of a settings file as it is typed."""
+    return short(value) if isinstance(value, int | float) else str(value)

@@ -1,0 +1,171 @@
+"""Pictures of the planner, drawn by the server: where people are, how large the noise, the ledger.
+
+Inputs are public and plans read nothing else, so all of them may be seen before anything is spent.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cloakgp.plan.plan import Plan
+from cloakgp.privacy.ledger import Balance
+from cloakgp.release.report import colours
+from cloakgp.release.report.svg import Frame, area, axes, drawing, figure, label, line
+from cloakgp.release.report.words import Html, element, joined
+
+Array = NDArray[np.float64]
+
+#: Width and height of the pictures.
+WIDTH, HEIGHT, MAP = 620, 250, 430
+#: Bars of a histogram, and dots of a map, at most.
+BARS, MOST_DOTS = 36, 800
+
+
+def people_picture(inputs: pd.DataFrame) -> Html | None:
+    """Return where people are, to choose points from: along one input, or over two."""
+    names, values = list(inputs.columns), inputs.to_numpy(dtype=float)
+    title = f"Where people are, by {' and '.join(names)}"
+    marks = {"data_choose": json.dumps(names), "class_": "choose"}
+    if len(names) == 1:
+        lo, hi = _range(values[:, 0])
+        counts, edges = np.histogram(values[:, 0], bins=BARS, range=(lo, hi))
+        frame = Frame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
+        bars = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
+        parts = [axes(frame, names[0], "people", rows=3), *bars]
+    elif len(names) == 2:
+        frame = Frame(WIDTH, MAP, _range(values[:, 0]), _range(values[:, 1]), top=26.0)
+        parts = [axes(frame, *names, grid=False), _dots(frame, values)]
+    else:
+        return None
+    return drawing(frame, *parts, element("g", class_="chosen"), title=title, **marks)
+
+
+def noise_picture(plan: Plan, name: str) -> Html:
+    """Return how uncertain predictions would be at each point, and how much of it is privacy."""
+    points, scale = plan.points, plan.facts.outcome.scale
+    name = f"{name}, {scale}" if scale else name
+    noise, total = (
+        each.reshape(len(points), -1)[:, 0] for each in (plan.noise_std, plan.total_std)
+    )
+    if points.shape[1] == 2:
+        return _noise_map(plan, noise, name)
+    if points.shape[1] == 1:
+        x, axis = points[:, 0], plan.facts.names[0]
+        title = f"Expected uncertainty of {name} by {axis}, and the part that privacy adds"
+    else:
+        order = np.argsort(noise)
+        x = np.empty(len(noise))
+        x[order] = 100.0 * (np.arange(len(noise)) + 1) / len(noise)
+        axis = "points, from the least noise to the most (%)"
+        title = f"Expected uncertainty of {name} at all points, and the part that privacy adds"
+    order = np.argsort(x, kind="stable")
+    x, noise, total = x[order], noise[order], total[order]
+    if len(x) == 1:  # a single point still is to be seen
+        x, noise, total = (np.repeat(each, 2) for each in (x, noise, total))
+        x = x + np.array([-0.5, 0.5])
+    frame = Frame(WIDTH, HEIGHT, _range(x), (0.0, 1.08 * float(total.max()) or 1.0), top=26.0)
+    at, floor = frame.across(x), np.full(len(x), frame.floor)
+    parts = [
+        axes(frame, axis, f"± {name}", rows=4),
+        area(at, floor, frame.down(total), class_="band"),
+        area(at, floor, frame.down(noise), class_="noise"),
+        line(at, frame.down(total), class_="rim"),
+    ]
+    return drawing(frame, *parts, title=title)
+
+
+def ledger_picture(balance: Balance, requested: float) -> Html:
+    """Return a bar of what one more release may cost, and how much of it this one would."""
+    share = min(requested / balance.remaining, 1.0) if balance.remaining > 0 else 1.0
+    fits = requested <= balance.remaining
+    frame = Frame(WIDTH, 22, (0.0, 1.0), (0.0, 1.0), 0.0, 0.0, 0.0, 0.0)
+    parts = [
+        element("rect", width=WIDTH, height=14, y=4, rx=7, class_="cell"),
+        element(
+            "rect",
+            width=f"{max(share * WIDTH, 14.0):.1f}",
+            height=14,
+            y=4,
+            rx=7,
+            class_="cell-coin" if fits else "cell-bad",
+        ),
+    ]
+    words = f"epsilon {figure(requested)} of {figure(balance.remaining)} that one release may cost"
+    return drawing(frame, *parts, title=words)
+
+
+def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
+    points = plan.points
+    x, y = (_range(column) for column in np.vstack([points, plan.facts.X]).T)
+    frame = Frame(WIDTH, MAP + 40, x, y, top=26.0, bottom=80.0)
+    lo, hi = 0.0, float(noise.max()) or 1.0
+    shades = colours.scale(colours.SURE_TO_UNSURE, noise / hi)
+    circles = []
+    for place, shade, value in zip(points, shades, noise, strict=True):
+        red, green, blue = (round(float(part)) for part in shade)
+        words = element("title", f"± {figure(float(value))}")
+        circles.append(
+            element(
+                "circle",
+                words,
+                cx=f"{float(frame.across(place[0])):.1f}",
+                cy=f"{float(frame.down(place[1])):.1f}",
+                r=7,
+                fill=f"#{red:02x}{green:02x}{blue:02x}",
+                class_="point",
+            )
+        )
+    room = Frame(WIDTH, MAP, frame.x, frame.y, top=26.0)
+    parts = [axes(room, *plan.facts.names, grid=False), _dots(frame, plan.facts.X), *circles]
+    parts.append(_scale(frame, lo, hi, f"± {name}"))
+    return drawing(frame, *parts, title=f"Noise that privacy adds to {name} at each point")
+
+
+def _scale(frame: Frame, lo: float, hi: float, name: str) -> Html:
+    share = np.linspace(0.0, 1.0, 64)[None]
+    image = colours.png(colours.scale(colours.SURE_TO_UNSURE, share), np.ones(share.shape))
+    top, width = frame.height - 30.0, frame.side - frame.left
+    bar = element(
+        "image",
+        x=frame.left,
+        y=top,
+        width=width,
+        height=8,
+        href=image,
+        preserveAspectRatio="none",
+    )
+    ends = [
+        label(frame.left, top + 24, figure(lo), class_="tick"),
+        label(frame.left + width / 2, top + 24, name, class_="tick", text_anchor="middle"),
+        label(frame.side, top + 24, figure(hi), class_="tick", text_anchor="end"),
+    ]
+    return joined([bar, *ends])
+
+
+def _range(values: Array) -> tuple[float, float]:
+    lo, hi = float(values.min()), float(values.max())
+    return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
+
+
+def _bar(frame: Frame, left: float, right: float, count: float) -> Html:
+    ends, top = frame.across(np.array([left, right])).tolist(), float(frame.down(count))
+    return element(
+        "rect",
+        x=f"{ends[0] + 0.6:.1f}",
+        y=f"{top:.1f}",
+        width=f"{max(ends[1] - ends[0] - 1.2, 0.5):.1f}",
+        height=f"{frame.floor - top:.1f}",
+        class_="cell-coin",
+    )
+
+
+def _dots(frame: Frame, values: Array) -> Html:
+    places = np.unique(values, axis=0)
+    places = places[:: -(-len(places) // MOST_DOTS)]
+    at = zip(frame.across(places[:, 0]).tolist(), frame.down(places[:, 1]).tolist(), strict=True)
+    # A line of no length with round ends is a dot: one element for all people.
+    return element("path", class_="dots", d="".join(f"M{x:.1f} {y:.1f}h0" for x, y in at))

@@ -1,0 +1,324 @@
+"use strict";
+// The planner: sends the form, shows what the server draws, and lets go of what is out of date.
+(() => {
+  const get = (id) => document.getElementById(id);
+  const form = get("form");
+  const touched = new Set();
+  // The number of the latest question: answers to earlier ones are dropped.
+  let latest = 0;
+  let running = null;
+  let plan = null;
+
+  // --- talking to the server ------------------------------------------------------------------
+
+  async function post(path, more = {}) {
+    const body = new URLSearchParams(new FormData(form));
+    for (const [name, value] of Object.entries(more)) body.set(name, value);
+    const answer = await fetch(path, { method: "POST", body });
+    const told = await answer.json().catch(() => ({ message: "The server did not answer." }));
+    return { ok: answer.ok && !told.message, ...told };
+  }
+
+  function say(words, working = false) {
+    get("status").textContent = words;
+    get("status").classList.toggle("working", working);
+    get("cancel").hidden = !working;
+  }
+
+  async function follow(number, mine, tell) {
+    running = number;
+    for (;;) {
+      const answer = await (await fetch(`/task/${number}`)).json();
+      if (mine !== latest) return null;
+      if (answer.state !== "working") {
+        running = null;
+        return answer;
+      }
+      tell(`${answer.words} … ${Math.round(answer.seconds)} s`);
+    }
+  }
+
+  // One question at a time: `path` is asked, and `show` gets the answer if nobody asked since.
+  async function ask(path, show, { more = {}, quiet = false, first = null, words } = {}) {
+    const mine = ++latest;
+    if (words) say(words, true);
+    try {
+      const begun = await post(path, more);
+      if (mine !== latest) return;
+      clear();
+      if (!begun.ok) return fail(begun, quiet);
+      if (first) first(begun);
+      const answer = await follow(begun.task, mine, (told) => say(told, true));
+      if (answer === null) return;
+      if (answer.state === "failed") return fail(answer, false);
+      if (answer.state === "cancelled") return say("Cancelled.");
+      say("");
+      show(answer);
+    } catch {
+      if (mine === latest) fail({ message: "The server does not answer; is it still running?" }, false);
+    }
+  }
+
+  // --- errors, beside their field -----------------------------------------------------------------
+
+  function clear() {
+    for (const each of document.querySelectorAll(".error:not(#stale)")) each.hidden = true;
+    for (const each of document.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
+  }
+
+  function fail({ message, field }, quiet) {
+    if (quiet && !touched.has(field)) {
+      say(`To see a plan: ${message}`);
+      return;
+    }
+    say("");
+    const box = document.querySelector(`[data-field="${CSS.escape(field ?? "")}"]`);
+    const place = (box && box.querySelector(".error")) || get("error-general");
+    place.textContent = message;
+    place.hidden = false;
+    if (!box) return;
+    for (const each of box.querySelectorAll("input, select")) each.setAttribute("aria-invalid", "true");
+    const outer = box.closest("details");
+    if (outer) outer.open = true;
+    if (!quiet) box.querySelector("input, select").focus();
+  }
+
+  // --- what is seen while settings change ---------------------------------------------------------
+
+  function refresh() {
+    ask(
+      "/preview",
+      (answer) => {
+        get("preview").innerHTML = answer.html;
+        get("preview").classList.remove("old");
+      },
+      {
+        quiet: true,
+        first: (begun) => {
+          get("cost").innerHTML = begun.html;
+          get("cost").classList.remove("old");
+        },
+      },
+    );
+  }
+
+  function task() {
+    return form.elements.task.value;
+  }
+
+  function fit() {
+    for (const each of form.querySelectorAll("[data-only]")) each.hidden = each.dataset.only !== task();
+  }
+
+  // What is shown, and what is still being answered, belongs to other settings from now on.
+  function outdate() {
+    latest++;
+    get("cost").classList.add("old");
+    get("preview").classList.add("old");
+    if (plan === null) return;
+    plan = null;
+    get("plan").classList.add("stale");
+    get("stale").hidden = false;
+    get("release").disabled = true;
+  }
+
+  let timer = null;
+  function changed(event) {
+    const name = event.target.name || event.target.id;
+    if (name === "wanted") return;
+    if (event.target.id === "slider") get("epsilon").value = Number((10 ** slider.value).toPrecision(2));
+    if (name === "epsilon") place();
+    if (name) touched.add({ low: "bounds", high: "bounds" }[name] || name);
+    if (name === "high") touched.add("bounds");
+    if (name === "low" && !get("high").value) touched.delete("bounds");
+    if (name === "task") fit();
+    outdate();
+    if (name === "inputs") {
+      get("at").value = "";
+      people();
+    }
+    if (name === "at") mark();
+    clearTimeout(timer);
+    timer = setTimeout(refresh, event.target.id === "slider" ? 60 : 250);
+  }
+
+  const slider = get("slider");
+  function place() {
+    const number = Number(get("epsilon").value);
+    if (number > 0) slider.value = Math.log10(number);
+  }
+
+  // --- points that matter, on the picture -------------------------------------------------------------
+
+  let drawn = 0;
+  async function people() {
+    const mine = ++drawn;
+    const answer = await post("/people");
+    if (mine !== drawn) return;
+    get("people").innerHTML = answer.ok ? answer.html : "";
+    mark();
+  }
+
+  function picture() {
+    const svg = get("people").querySelector("svg");
+    if (!svg) return null;
+    const [left, side, top, floor, x0, x1, y0, y1] = svg.dataset.frame.split(" ").map(Number);
+    return { svg, left, side, top, floor, x0, x1, y0, y1, names: JSON.parse(svg.dataset.choose) };
+  }
+
+  function inside(seen, event) {
+    const point = new DOMPoint(event.clientX, event.clientY);
+    const { x, y } = point.matrixTransform(seen.svg.getScreenCTM().inverse());
+    return [Math.min(Math.max(x, seen.left), seen.side), Math.min(Math.max(y, seen.top), seen.floor)];
+  }
+
+  function box(seen, x, y, width, height) {
+    const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    for (const [name, value] of Object.entries({ x, y, width, height })) rect.setAttribute(name, value);
+    seen.svg.querySelector(".chosen").replaceChildren(rect);
+  }
+
+  const across = (seen, x) => seen.left + ((x - seen.x0) / (seen.x1 - seen.x0)) * (seen.side - seen.left);
+  const down = (seen, y) => seen.top + ((seen.y1 - y) / (seen.y1 - seen.y0)) * (seen.floor - seen.top);
+
+  // Draws the points that the field names.
+  function mark() {
+    const seen = picture();
+    if (!seen) return;
+    seen.svg.querySelector(".chosen").replaceChildren();
+    const ranges = seen.names.map((name) => {
+      const part = get("at").value.split(",").find((each) => each.trim().startsWith(`${name}=`));
+      return part ? part.slice(part.indexOf("=") + 1).split(":").map(Number) : null;
+    });
+    if (ranges.some((range) => !range || range.length !== 3 || range.some(Number.isNaN))) return;
+    const [a, b] = [across(seen, ranges[0][0]), across(seen, ranges[0][1])];
+    if (seen.names.length === 1) return box(seen, a, seen.top, b - a, seen.floor - seen.top);
+    const [c, d] = [down(seen, ranges[1][1]), down(seen, ranges[1][0])];
+    box(seen, a, c, b - a, d - c);
+  }
+
+  let start = null;
+  get("people").addEventListener("pointerdown", (event) => {
+    const seen = picture();
+    if (!seen) return;
+    event.preventDefault();
+    start = inside(seen, event);
+    seen.svg.setPointerCapture(event.pointerId);
+  });
+  get("people").addEventListener("pointermove", (event) => {
+    const seen = picture();
+    if (start === null || !seen) return;
+    const [x, y] = inside(seen, event);
+    const flat = seen.names.length === 1;
+    const [top, tall] = flat ? [seen.top, seen.floor - seen.top] : [Math.min(y, start[1]), Math.abs(y - start[1])];
+    box(seen, Math.min(x, start[0]), top, Math.abs(x - start[0]), tall);
+  });
+  get("people").addEventListener("pointerup", (event) => {
+    const seen = picture();
+    if (start === null || !seen) return;
+    const [x, y] = inside(seen, event);
+    const [a, b] = [Math.min(x, start[0]), Math.max(x, start[0])];
+    const [c, d] = [Math.max(y, start[1]), Math.min(y, start[1])];
+    start = null;
+    const flat = seen.names.length === 1;
+    if (b - a < 4 || (!flat && c - d < 4)) {
+      get("at").value = "";
+    } else {
+      const value = (at, from, to, lo, hi) => Number((lo + ((at - from) / (to - from)) * (hi - lo)).toPrecision(3));
+      const of = (name, lo, hi, count) => `${name}=${lo}:${hi}:${count}`;
+      const xs = [a, b].map((at) => value(at, seen.left, seen.side, seen.x0, seen.x1));
+      const ys = [c, d].map((at) => value(at, seen.floor, seen.top, seen.y0, seen.y1));
+      get("at").value = flat
+        ? of(seen.names[0], ...xs, 31)
+        : `${of(seen.names[0], ...xs, 9)},${of(seen.names[1], ...ys, 9)}`;
+    }
+    changed({ target: get("at") });
+  });
+
+  // --- buttons -------------------------------------------------------------------------------------------
+
+  get("cancel").addEventListener("click", () => {
+    if (running !== null) fetch(`/task/${running}/cancel`, { method: "POST" });
+  });
+
+  get("find").addEventListener("click", () =>
+    ask(
+      "/epsilon",
+      (answer) => {
+        // Rounded up: what is shown is enough.
+        get("epsilon").value = Math.ceil(answer.epsilon * 1e4) / 1e4;
+        changed({ target: get("epsilon") });
+      },
+      { words: "Searching for the smallest epsilon" },
+    ),
+  );
+
+  get("compare").addEventListener("click", () =>
+    ask(
+      "/compare",
+      (answer) => {
+        get("comparison").innerHTML = answer.html;
+        get("comparison").scrollIntoView({ block: "start" });
+      },
+      { words: "Comparing" },
+    ),
+  );
+
+  get("make").addEventListener("click", () => {
+    clearTimeout(timer);
+    ask(
+      "/plan",
+      (answer) => {
+        plan = answer.plan;
+        get("plan").innerHTML = answer.html;
+        get("plan").classList.remove("stale");
+        get("plan").focus();
+        get("plan").scrollIntoView({ block: "start" });
+        get("typed").addEventListener("input", agree);
+        get("typed").addEventListener("keydown", (event) => {
+          if (event.key === "Enter" && !get("release").disabled) release();
+        });
+        get("release").addEventListener("click", release);
+      },
+      { words: "Finding the best sketch" },
+    );
+  });
+
+  function agree() {
+    get("release").disabled = plan === null || get("typed").value !== get("typed").dataset.wanted;
+  }
+
+  async function release() {
+    if (plan === null) return;
+    const chosen = plan;
+    get("release").disabled = true;
+    get("typed").disabled = true;
+    const told = get("releasing");
+    const mine = ++latest;
+    clear();
+    try {
+      const begun = await post("/release", { plan: chosen, typed: get("typed").value });
+      if (!begun.ok) throw begun;
+      form.inert = true;
+      told.classList.add("working");
+      const answer = await follow(begun.task, mine, (words) => (told.textContent = words));
+      if (answer.state !== "done") throw answer;
+      location.assign("/");
+    } catch (problem) {
+      form.inert = false;
+      told.classList.remove("working");
+      told.textContent = "";
+      get("typed").disabled = false;
+      const place = get("error-typed");
+      place.textContent = problem.message || "The server does not answer; look at its terminal.";
+      place.hidden = false;
+    }
+  }
+
+  form.addEventListener("input", changed);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  fit();
+  place();
+  people();
+  refresh();
+})();

@@ -1,0 +1,135 @@
+"""Work that takes its time, in a thread of its own, so that pages are answered meanwhile.
+
+One piece at a time: a new plan takes the place of one that nobody waits for any more.  A release is
+never cut short, and nothing takes its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+Step = Callable[[str], None]
+State = Literal["working", "done", "failed", "cancelled"]
+
+#: Pieces of work that are remembered, for pages that still ask for them.
+MOST_TASKS = 20
+
+
+class Busy(RuntimeError):
+    """A release is under way, and nothing else is begun before it has ended."""
+
+
+class Cancelled(BaseException):
+    """Raised inside of work that was cancelled: not an error, so that no handler takes it."""
+
+
+class Task:
+    """One piece of work: how far it is, and what came of it."""
+
+    def __init__(self, number: int, run: Callable[[Step], Any], *, kept: bool) -> None:
+        self.number, self.kept = number, kept
+        self.words, self.begun = "Waiting", time.monotonic()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._run, self._lock = run, threading.Lock()
+        self._ended, self._cancelled = False, False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> State:
+        """How far it is."""
+        if self._cancelled:
+            return "cancelled"
+        if not self._ended:
+            return "working"
+        return "done" if self.error is None else "failed"
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was begun."""
+        return time.monotonic() - self.begun
+
+    def start(self, before: Task | None) -> None:
+        """Begin as soon as the work before has ended."""
+        self._thread = threading.Thread(target=self._work, args=(before,), daemon=not self.kept)
+        self._thread.start()
+
+    def cancel(self) -> bool:
+        """Stop at the next line of Python; what is kept goes on."""
+        with self._lock:
+            if self.kept or self._ended or self._cancelled:
+                return False
+            self._cancelled = True
+            thread = self._thread
+            if thread is not None and thread.ident is not None:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread.ident), ctypes.py_object(Cancelled)
+                )
+        return True
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it has ended."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _say(self, words: str) -> None:
+        self.words = words
+
+    def _work(self, before: Task | None) -> None:
+        with contextlib.suppress(Cancelled):  # it may come at any line, the last one included
+            try:
+                if before is not None:
+                    before.wait()
+                self.result = self._run(self._say)
+            except Cancelled:
+                raise
+            except BaseException as error:
+                self.error = error
+            finally:
+                with self._lock:
+                    self._ended = True
+
+
+class Worker:
+    """Does one piece of work at a time."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, Task] = {}
+        self._lock, self._last = threading.Lock(), 0
+
+    def start(self, run: Callable[[Step], Any], *, kept: bool = False) -> Task:
+        """Begin a piece of work in place of the one that is under way; ``kept`` work stays."""
+        with self._lock:
+            before = self.current
+            if before is not None and before.kept:
+                raise Busy("A release is under way; wait until it has ended.")
+            if before is not None:
+                before.cancel()
+            previous = self._tasks.get(self._last)
+            self._last += 1
+            task = self._tasks[self._last] = Task(self._last, run, kept=kept)
+            self._tasks.pop(self._last - MOST_TASKS, None)
+            task.start(previous)
+        return task
+
+    @property
+    def current(self) -> Task | None:
+        """What is under way."""
+        last = self._tasks.get(self._last)
+        return last if last is not None and last.state == "working" else None
+
+    def find(self, number: int) -> Task | None:
+        """Return a piece of work by its number."""
+        return self._tasks.get(number)
+
+    def close(self) -> None:
+        """Cancel what can be cancelled, and wait for the rest."""
+        if (task := self.current) is not None:
+            task.cancel()
+            if task.kept:
+                task.wait()

@@ -1,0 +1,96 @@
+"""What a form says becomes settings, and what is wrong with it finds its field."""
+
+import tomllib
+
+import pytest
+from web_cases import FORM
+
+from cloakgp.cli.settings import Settings
+from cloakgp.errors import CommandError
+from cloakgp.web.form import Problem, asked_by, problem_of, read_form, values_of
+
+
+def test_a_form_becomes_the_settings_of_the_command_line():
+    settings = asked_by(FORM, {"ledger": "b.ledger", "dataset": "people"}).settings
+    assert (settings.inputs, settings.output) == (("age",), ("height",))
+    assert settings.bounds == ((40.0, 200.0),)
+    assert (settings.epsilon, settings.delta, settings.ledger) == (1.0, 1e-5, "b.ledger")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"inputs": ""}, "inputs"),
+        ({"output": ""}, "output"),
+        ({"low": "", "high": ""}, "bounds"),
+        ({"low": "300"}, "bounds"),
+        ({"low": "x"}, "bounds"),
+        ({"epsilon": "much"}, "epsilon"),
+        ({"delta": "-"}, "delta"),
+        ({"kernel": "RBF("}, "kernel"),
+        ({"inducing": "0"}, "inducing"),
+        ({"design": "best"}, "design"),
+        ({"task": "classification"}, "classes"),
+        ({"task": "counts"}, "cap"),
+        ({"at": "/etc/passwd"}, "at"),
+        ({"at": "people.csv"}, "at"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field(changes, field):
+    with pytest.raises(Problem) as caught:
+        asked_by(FORM | changes, {})
+    assert caught.value.field == field
+    assert "--" not in str(caught.value)
+
+
+def test_a_file_whose_name_looks_like_a_grid_is_not_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "age=0:9:3").touch()
+    with pytest.raises(Problem, match="grid"):
+        asked_by(FORM | {"at": "age=0:9:3"}, {})
+    assert asked_by(FORM | {"at": "points.csv"}, {"at": "points.csv"}).settings.at == "points.csv"
+
+
+def test_fields_of_another_kind_of_output_are_left_out():
+    asked = asked_by(FORM | {"classes": "no,yes", "cap": "9"}, {})
+    assert not {"classes", "cap"} & asked.told.keys()
+
+
+def test_names_may_hold_commas():
+    asked = asked_by(read_form(b"inputs=age%2C+years&inputs=b&output=y&low=0&high=1"), {})
+    assert asked.settings.inputs == ("age, years", "b")
+
+
+def test_settings_are_written_and_loaded_again(tmp_path):
+    base = {"noise_variance": 30.0, "ledger": "b.ledger", "dataset": "people"}
+    asked = asked_by(FORM | {"at": "age=0:70:8", "epsilon": "0.1234567890123"}, base)
+    path = tmp_path / "settings.toml"
+    path.write_text(asked.toml)
+    assert Settings.gather({}, path) == asked.settings
+    told = tomllib.loads(asked.toml)
+    again = asked_by(values_of(told), told)
+    assert again.values() == asked.values()
+
+
+def test_kernels_that_print_alike_are_told_apart():
+    one, other = (asked_by(FORM | {"kernel": f"900*RBF({x})"}, {}) for x in ("20", "20.00001"))
+    assert str(one.settings.kernel) == str(other.settings.kernel)
+    assert one.values() != other.values()
+
+
+def test_fields_show_the_defaults_where_nothing_is_told():
+    shown = values_of({})
+    assert (shown["task"], shown["epsilon"], shown["inputs"]) == ("regression", "1", "")
+    shown = values_of({"bounds": [40, 200], "inputs": "age", "classes": ["a", "b"]})
+    assert (shown["low"], shown["high"], shown["classes"]) == ("40", "200", "a,b")
+
+
+@pytest.mark.parametrize("told", [{"output": ["a", "b"]}, {"bounds": [[0, 1], [0, 2]]}])
+def test_several_private_columns_are_for_the_command_line(told):
+    with pytest.raises(CommandError, match="one private column"):
+        values_of(told)
+
+
+def test_other_errors_have_no_field():
+    assert problem_of(CommandError("the disk is full")).field is None
+    assert str(problem_of(CommandError("--noise-variance is odd"))) == "noise variance is odd"

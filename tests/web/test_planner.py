@@ -1,0 +1,199 @@
+"""Plans read public columns; what was shown is released, once, after its column was typed."""
+
+import errno
+
+import pytest
+from command_line import people
+from web_cases import FORM
+
+from cloakgp import Release
+from cloakgp.cli.job import Job
+from cloakgp.cli.tables.csv_table import CsvTable
+from cloakgp.errors import CommandError
+from cloakgp.web.form import Problem, asked_by
+from cloakgp.web.planner import MOST_KEPT, Shelf
+
+
+def quiet(words):
+    pass
+
+
+def asked(planner, **changes):
+    return asked_by(FORM | changes, planner.base)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The columns whose cells were kept, of any table."""
+    found, load = set(), CsvTable.load
+
+    def watched(table, names):
+        found.update(names)
+        load(table, names)
+
+    monkeypatch.setattr(CsvTable, "load", watched)
+    return found
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_nothing_private_is_read_before_the_name_is_typed(planner, opened):
+    some = asked(planner)
+    assert planner.names == ["age", "height", "weight"]
+    planner.people(("age",), ".")
+    planner.cost(some.settings)
+    planner.preview(some, quiet)
+    planner.compare(some, quiet)
+    planner.required(some, 60.0, quiet)
+    final = planner.finish(some, quiet)
+    with pytest.raises(Problem, match="letter by letter") as caught:
+        planner.agree(final.number, some, "Height")
+    assert caught.value.field == "typed"
+    release = planner.agree(final.number, some, "height")
+    assert opened == {"age"}
+    release(quiet)
+    assert opened == {"age", "height"}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_private_column_that_nobody_could_read_makes_no_difference_to_plans(planner, data):
+    before = planner.preview(asked(planner), quiet).forecast_rmse
+    rows = data.read_text().splitlines()
+    data.write_text("\n".join([rows[0], *(r.split(",")[0] + ",SECRET,x" for r in rows[1:])]))
+    some = asked(planner)
+    final = planner.finish(some, quiet)
+    assert planner.preview(some, quiet).forecast_rmse == before
+    with pytest.raises(CommandError) as caught:
+        planner.agree(final.number, some, "height")(quiet)
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_plan_that_was_shown_is_released_once(planner, book):
+    some = asked(planner)
+    final = planner.finish(some, quiet)
+    assert planner.finish(some, quiet) is final  # another tab
+    release = planner.agree(final.number, some, "height")
+    with pytest.raises(Problem, match="already"):
+        planner.agree(final.number, some, "height")
+    published = release(quiet)
+    assert published.private
+    assert (published.epsilon, published.published_values) == (1.0, final.plan.published_values)
+    assert book.spent("people") == pytest.approx(1.0, rel=1e-6)
+    assert planner.progress.released == planner.out / "release.cloakgp"
+    assert Release.load(planner.out / "release.cloakgp").release_id == published.release_id
+    for changes in ({}, {"epsilon": "0.5"}):
+        with pytest.raises(Problem, match="already"):
+            planner.agree(final.number, asked(planner, **changes), "height")
+    with pytest.raises(CommandError, match="already has release"):
+        planner.finish(asked(planner, epsilon="0.5"), quiet)
+
+
+def test_a_stale_plan_is_refused(planner, monkeypatch):
+    monkeypatch.setattr(Job, "draw", lambda *_: pytest.fail("private column opened"))
+    some, other = asked(planner), asked(planner, epsilon="0.5")
+    with pytest.raises(Problem, match="not the last one"):
+        planner.agree("", some, "height")
+    first = planner.finish(some, quiet)
+    with pytest.raises(Problem, match="not the last one"):
+        planner.agree(first.number, other, "height")  # a field was changed since
+    second = planner.finish(other, quiet)
+    assert second.number != first.number
+    with pytest.raises(Problem, match="not the last one"):
+        planner.agree(first.number, some, "height")  # another tab has planned since
+
+
+def test_a_table_that_changed_is_planned_again(planner, data):
+    some = asked(planner)
+    first = planner.finish(some, quiet)
+    data.write_text(data.read_text() + "99,150,50\n")
+    second = planner.finish(some, quiet)
+    assert second.number != first.number
+    assert second.plan.facts.people == first.plan.facts.people + 1
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_release_that_failed_before_the_spend_may_be_tried_again(planner, book, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    some = asked(planner)
+    final = planner.finish(some, quiet)
+    with monkeypatch.context() as patched:
+        patched.setattr(Job, "draw", full)
+        with pytest.raises(OSError, match="No space"):
+            planner.agree(final.number, some, "height")(quiet)
+    assert book.spent("people") == 0.0
+    assert not planner.out.exists()
+    planner.agree(final.number, some, "height")(quiet)
+    assert book.spent("people") > 0.9
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_spend_that_was_wasted_is_not_repeated(planner, book, monkeypatch):
+    save = Release.save
+
+    def full(release, path):
+        if release.private:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(release, path)
+
+    some = asked(planner)
+    final = planner.finish(some, quiet)
+    monkeypatch.setattr(Release, "save", full)
+    with pytest.raises(OSError, match="No space"):
+        planner.agree(final.number, some, "height")(quiet)
+    assert "wasted" in planner.progress.fate()
+    with pytest.raises(Problem, match="already"):
+        planner.agree(final.number, some, "height")
+
+
+def test_a_preview_is_the_plan_at_that_epsilon_and_no_release_takes_it(planner, data):
+    planner.preview(asked(planner), quiet)
+    plan = planner.preview(asked(planner, epsilon="2"), quiet)
+    exact = planner.finish(asked(planner, epsilon="2"), quiet).plan
+    assert plan.epsilon == 2.0
+    assert plan.forecast_rmse == pytest.approx(exact.forecast_rmse, rel=1e-2)
+    with pytest.raises(ValueError, match="not made by an estimator"):
+        plan.check_same(exact.request)
+    assert planner.preview(asked(planner, epsilon="2"), quiet) is plan
+
+
+def test_the_epsilon_for_an_accuracy_keeps_it_in_the_plan_that_is_released(planner):
+    wanted = 25.0
+    epsilon = planner.required(asked(planner), wanted, quiet)
+    plan = planner.finish(asked(planner, epsilon=repr(epsilon)), quiet).plan
+    assert 0.98 * wanted < plan.noise_std.max() <= wanted
+
+
+def test_the_cost_is_that_of_the_ledger(planner, book):
+    cost = planner.cost(asked(planner).settings)
+    assert cost.guess == pytest.approx(0.554, abs=0.001)
+    assert (cost.balance.epsilon, cost.allowed) == (3.0, True)
+    assert cost.requested == pytest.approx(1.0, rel=1e-6)
+    dear = asked(planner, epsilon="3.5")
+    assert not planner.cost(dear.settings).allowed
+    with pytest.raises(CommandError, match="does not allow"):
+        planner.finish(dear, quiet)
+    planner.base.clear()
+    assert planner.cost(asked(planner).settings).balance is None
+
+
+def test_a_folder_of_parquet_files_is_planned_in_blocks(planner, tmp_path):
+    planner.data = tmp_path / "parts"
+    planner.data.mkdir()
+    for number in range(2):
+        people().to_parquet(planner.data / f"{number}.parquet")
+    planner.check()
+    assert planner.names == ["age", "height", "weight"]
+    assert planner.people(("age",), ".") is None
+    some = asked(planner, kernel="")
+    plan = planner.preview(some, quiet)
+    assert plan.facts.people == 80
+    assert planner.finish(some, quiet).plan.facts.people == 80
+
+
+def test_a_shelf_forgets_the_oldest():
+    shelf, made = Shelf(), []
+    for key in (*range(MOST_KEPT + 1), MOST_KEPT, 0):
+        shelf.get(key, lambda key=key: made.append(key))
+    assert made == [*range(MOST_KEPT + 1), 0]
