@@ -17,8 +17,11 @@ def test_each_pass_begins_when_the_one_before_has_ended():
     with watched(watch):
         done = passes(5, "one", "two")
         assert watch.told == [("one", 5)]
-        for rows in (2, 3, 4, 1):
-            done(rows)
+        done(2)
+        done(3)
+        assert watch.told == [("one", 5), 2, 3, ("two", 5)]
+        done(4)
+        done(1)
     assert watch.told == [("one", 5), 2, 3, ("two", 5), 4, 1]
 
 

@@ -157,7 +157,7 @@ def recount(
         places,
         counts=counts,
         fingerprint=fingerprint(look for _, look in found),
-        exposure=None if exposure is None else total / np.maximum(counts, 1),
+        exposure=None if exposure is None else _rounded(total / np.maximum(counts, 1)),
     )
 
 

@@ -37,7 +37,7 @@ def passes(rows: int, *names: str) -> Done:
 
 
 class _Passes:
-    """Passes one after another; the next begins with its first rows."""
+    """Passes one after another; the next begins when all rows of one have been read."""
 
     def __init__(self, watch: Watch, rows: int, names: list[str]) -> None:
         self.watch, self.rows, self.names = watch, rows, names
@@ -47,7 +47,7 @@ class _Passes:
         self.left, self.done = self.rows, self.watch(self.names.pop(0), self.rows)
 
     def __call__(self, more: int) -> None:
-        if self.left <= 0 and self.names:
-            self._begin()
         self.left -= more
         self.done(more)
+        if self.left <= 0 and self.names:
+            self._begin()
