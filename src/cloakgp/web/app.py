@@ -205,8 +205,8 @@ class Desk:
         """Say at once what a budget means, and begin a plan to look at."""
         asked = self._asked(await _form(request))
         cost = self.planner.cost(asked.settings)
-        task = self.worker.start(lambda step: self._preview(asked, step))
-        return self._begun(task, self._render("cost.html", **_told(cost)))
+        piece = self.worker.start(lambda step: self._preview(asked, step))
+        return self._begun(piece, self._render("cost.html", **_told(cost)))
 
     async def required(self, request: Request) -> Response:
         """Begin the search for the epsilon of an accuracy."""
@@ -243,7 +243,7 @@ class Desk:
         """Publish the plan that was shown, once: from here on nothing is cancelled."""
         form = await _form(request)
         # No other request is answered between the checks and the start: nothing waits here.
-        if (task := self.worker.current) is not None and task.kept:
+        if (piece := self.worker.current) is not None and piece.kept:
             raise Busy("A release is under way; nothing is spent twice.")
         asked = self._asked(form)
         try:
@@ -254,25 +254,25 @@ class Desk:
 
     async def task(self, request: Request) -> Response:
         """Say how far a piece of work is; waits a moment for its end."""
-        task = self.worker.find(request.path_params["number"])
-        if task is None:
+        piece = self.worker.find(request.path_params["number"])
+        if piece is None:
             return JSONResponse({"state": "cancelled"})
         for _ in range(round(PATIENCE / PAUSE)):
-            if task.state != "working":
+            if piece.state != "working":
                 break
             await asyncio.sleep(PAUSE)
-        answer: dict[str, Any] = {"state": task.state, "words": task.words}
-        answer["seconds"] = round(task.seconds, 1)
-        if task.state == "done":
-            answer |= task.result
-        elif task.state == "failed":
-            answer |= self._failure(task)
+        answer: dict[str, Any] = {"state": piece.state, "words": piece.words}
+        answer["seconds"] = round(piece.seconds, 1)
+        if piece.state == "done":
+            answer |= piece.result
+        elif piece.state == "failed":
+            answer |= self._failure(piece)
         return JSONResponse(answer)
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a plan."""
-        task = self.worker.find(request.path_params["number"])
-        return JSONResponse({"cancelled": task is not None and task.cancel()})
+        piece = self.worker.find(request.path_params["number"])
+        return JSONResponse({"cancelled": piece is not None and piece.cancel()})
 
     async def report(self, _: Request) -> Response:
         """Show the page of what was published."""
@@ -316,14 +316,14 @@ class Desk:
         run(step)
         return {}  # the page is asked for again, and shows what was published
 
-    def _failure(self, task: Task) -> dict[str, Any]:
+    def _failure(self, piece: Task) -> dict[str, Any]:
         """Say what may be said of an error; of a release, also what became of the budget."""
-        error = task.error
+        error = piece.error
         assert error is not None
-        if isinstance(error, CommandError) and not task.kept:
+        if isinstance(error, CommandError) and not piece.kept:
             problem = problem_of(error)
             return {"message": str(problem), "field": problem.field}
-        progress = self.planner.progress if task.kept else Progress(debug=self.planner.debug)
+        progress = self.planner.progress if piece.kept else Progress(debug=self.planner.debug)
         return {"message": paragraph(error, progress), "field": None}
 
     def _done(self) -> dict[str, Any]:
@@ -343,8 +343,8 @@ class Desk:
                 archive.writestr(SETTINGS, final.asked.toml)
         return buffer.getvalue()
 
-    def _begun(self, task: Task, html: str | None = None) -> Response:
-        return JSONResponse({"task": task.number, "html": html})
+    def _begun(self, piece: Task, html: str | None = None) -> Response:
+        return JSONResponse({"task": piece.number, "html": html})
 
     def _render(self, page: str, **values: Any) -> str:
         return self.pages.get_template(page).render(**values)

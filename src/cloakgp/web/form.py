@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from cloakgp.cli.settings import Settings
-from cloakgp.cli.settings.declared import DECLARED, default_of
+from cloakgp.cli.settings.declared import DECLARED, default_of, takers
 from cloakgp.errors import CommandError
 from cloakgp.release.report.again import toml_value
 
@@ -20,13 +20,8 @@ FIELDS = (
     *("task", "inputs", "output", "bounds", "classes", "cap", "exposure", "groups", "at"),
     *("epsilon", "delta", "kernel", "inducing", "design", "decimal"),
 )
-#: Fields that only one kind of output has.
-ONLY_FOR = {
-    "bounds": "regression",
-    "classes": "classification",
-    "cap": "counts",
-    "exposure": "counts",
-}
+#: Fields that show what counts if nothing is told.
+DEFAULTED = ("task", "epsilon", "delta", "decimal", "design")
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 _HEAD = (
     "# Settings for `cloakgp web`, `cloakgp plan` and `cloakgp release`, as --config FILE.toml\n"
@@ -83,13 +78,13 @@ def read_form(body: bytes) -> dict[str, str]:
 def told_by(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the form says of each setting, beside what has no field."""
     told = {name: value for name, value in base.items() if name not in FIELDS}
-    task = form.get("task") or str(default_of("task"))
+    kind = form.get("task") or default_of("task")
     for name in FIELDS:
         value: Any = form.get(name, "")
         if name == "bounds":
             ends = form.get("low", ""), form.get("high", "")
             value = f"{ends[0]},{ends[1]}" if any(ends) else ""
-        if name in ONLY_FOR and ONLY_FOR[name] != task:
+        if takers(name) and kind not in takers(name):
             continue
         if name in ("inputs", "output") and value:
             value = value.split("\n")  # a name may hold a comma
@@ -120,7 +115,7 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
     shown: dict[str, str] = {}
     for name in FIELDS:
         value = told.get(name)
-        if value is None and name in ("task", "epsilon", "delta", "decimal", "design"):
+        if value is None and name in DEFAULTED:
             value = default_of(name)
         if name in ("inputs", "output"):
             names = DECLARED[name].reader.read(name, value) if value else ()

@@ -93,8 +93,8 @@ def _run(app: Guard, listening: socket.socket) -> None:
 @contextlib.contextmanager
 def _patient(worker: Worker, say: Say) -> Iterator[None]:
     """Hold Ctrl-C back while a release is written: half of one would be budget for nothing."""
-    task = worker.current
-    if task is None or not task.kept or threading.current_thread() is not threading.main_thread():
+    piece = worker.current
+    if piece is None or not piece.kept or threading.current_thread() is not threading.main_thread():
         yield
         return
     say("A release is under way; it is finished first.")

@@ -112,10 +112,10 @@ class Worker:
                 before.cancel()
             previous = self._tasks.get(self._last)
             self._last += 1
-            task = self._tasks[self._last] = Task(self._last, run, kept=kept)
+            piece = self._tasks[self._last] = Task(self._last, run, kept=kept)
             self._tasks.pop(self._last - MOST_TASKS, None)
-            task.start(previous)
-        return task
+            piece.start(previous)
+        return piece
 
     @property
     def current(self) -> Task | None:
@@ -129,7 +129,7 @@ class Worker:
 
     def close(self) -> None:
         """Cancel what can be cancelled, and wait for the rest."""
-        if (task := self.current) is not None:
-            task.cancel()
-            if task.kept:
-                task.wait()
+        if (piece := self.current) is not None:
+            piece.cancel()
+            if piece.kept:
+                piece.wait()
