@@ -46,7 +46,7 @@ def test_a_file_that_is_not_what_it_says_is_explained(tmp_path, name, content, p
 
 def test_missing_files_folders_and_pipes_are_explained(tmp_path):
     fails(run("plan", tmp_path / "none.csv", *PLAN), "there is no file")
-    fails(run("plan", tmp_path, *PLAN), "not a regular file")
+    fails(run("plan", tmp_path, *PLAN), "holds no files")
     fails(run("verify", tmp_path / "none.cloakgp"), "No such file")
     fails(run("predict", tmp_path / "none.cloakgp", "--at", "age=1"), "No such file")
 
