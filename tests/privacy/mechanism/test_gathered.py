@@ -1,5 +1,6 @@
 """People gathered at places: the same integers as one by one, whatever the blocks are."""
 
+import multiprocessing
 import pickle
 import traceback
 from itertools import pairwise
@@ -25,6 +26,7 @@ from cloakgp.privacy import (
     release_gathered,
     release_labels,
 )
+from cloakgp.privacy.mechanism import gathered as core
 from cloakgp.privacy.mechanism.sketch import value_bits_for
 
 BUDGET = Budget(1.0, 0.01)
@@ -163,16 +165,75 @@ def test_a_column_longer_than_one_is_refused():
     "at", [AT - 1, AT + 1, AT[:, None], AT.astype(float), np.zeros((3, 3), dtype=int)]
 )
 def test_a_place_that_does_not_exist_is_refused(at):
-    with pytest.raises(ValueError, match="places must be"):
+    with pytest.raises(ValueError, match=r"^places must be"):
         release_gathered(
             random_sketch(2, PLACES), COUNTS, [Block(at, Y)], Bounded(*ONE), BUDGET, noise=NO_NOISE
         )
 
 
-@pytest.mark.parametrize("counts", [COUNTS[:-1], -COUNTS, COUNTS.astype(float), COUNTS[:, None]])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        COUNTS[:-1],
+        np.where(np.arange(PLACES) == 2, -1, COUNTS),
+        COUNTS.astype(float),
+        COUNTS[:, None],
+    ],
+)
 def test_counts_must_be_whole_numbers_for_all_places(counts):
     with pytest.raises(ValueError, match="counts must be"):
         release_gathered(random_sketch(2, PLACES), counts, blocks(Y), Bounded(*ONE), BUDGET)
+
+
+def test_a_place_may_be_empty():
+    sketch = random_sketch(2, PLACES + 1)
+    counts = np.append(COUNTS, 0).astype(np.uint32)
+    out = release_gathered(sketch, counts, blocks(Y), Bounded(*ONE), BUDGET, noise=NO_NOISE)
+    one_by_one = release(columns_of_everybody(sketch), Y, (0.0, 100.0), BUDGET, noise=NO_NOISE)
+    assert out.values.tolist() == one_by_one.values.tolist()
+
+
+def test_a_cap_must_be_a_number():
+    with pytest.raises(ValueError, match=r"^cap must be a number"):
+        Counted("12")
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_workers_write_no_file_and_are_not_waited_for_forever(monkeypatch, jobs):
+    made = []
+
+    class Workers(joblib.Parallel):
+        def __init__(self, **options):
+            made.append((self, options))
+            super().__init__(**options)
+
+    monkeypatch.setattr(core, "Parallel", Workers)
+    with joblib.parallel_config(backend="threading", n_jobs=jobs):
+        release_gathered(
+            random_sketch(2, PLACES), COUNTS, blocks(Y), Bounded(*ONE), BUDGET, noise=NO_NOISE
+        )
+    ((workers, options),) = made
+    assert options == {"max_nbytes": None, "return_as": "generator"}
+    assert workers.timeout == (None if jobs == 1 else core.PATIENCE)
+    assert core.PATIENCE == 3600.0
+
+
+def test_a_worker_that_does_not_answer_is_told_of(monkeypatch):
+    class Silent:
+        n_jobs = 2
+
+        def __init__(self, **_):
+            pass
+
+        def __call__(self, tasks):
+            raise multiprocessing.TimeoutError
+
+    monkeypatch.setattr(core, "Parallel", Silent)
+    noise = Noise(rehearsal=no_noise, commit=lambda: pytest.fail("it was spent"))
+    with pytest.raises(ValueError, match="a worker has not answered"):
+        release_gathered(
+            random_sketch(2, PLACES), COUNTS, blocks(Y), Bounded(*ONE), BUDGET, noise=noise
+        )
 
 
 def test_sums_of_a_billion_people_fit():

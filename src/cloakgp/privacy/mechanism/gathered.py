@@ -133,8 +133,11 @@ class Counted(Kind):
     columns = 1
     sensitivity = 1.0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cap", as_number("cap", self.cap))
+
     def steps(self, outputs: Any, people: int, value_bits: int) -> Integers:
-        values, lo, hi, _ = checked_outputs(outputs, (0.0, as_number("cap", self.cap)), people)
+        values, lo, hi, _ = checked_outputs(outputs, (0.0, self.cap), people)
         check_counts(values)
         return as_steps(values, lo, hi, value_bits)
 
@@ -176,7 +179,8 @@ def release_gathered(
 def _checked_counts(counts: ArrayLike, places: int) -> Integers:
     """Return how many people are at each place, as whole numbers of our own."""
     given = np.asarray(counts)
-    if given.dtype.kind not in "iu" or given.shape != (places,) or bool(np.any(given < 0)):
+    whole = np.issubdtype(given.dtype, np.integer)
+    if not whole or given.shape != (places,) or bool(np.any(given < 0)):
         raise ValueError(f"counts must be a whole number >= 0 for each of the {places} places")
     people: Integers = frozen(given.astype(np.int64))
     return people
@@ -184,11 +188,10 @@ def _checked_counts(counts: ArrayLike, places: int) -> Integers:
 
 # Proof: gathered.md
 class _Block(NamedTuple):
-    """What a worker returns: the sums of a block, or why there are none."""
+    """What a worker returns of a block."""
 
     sums: Integers  # (K, D)
     counts: Integers  # (K,)
-    refusal: str | None = None
 
 
 # Proof: gathered.md
@@ -201,7 +204,7 @@ def _sums(
 ) -> Integers:
     """Return U (K, D): everybody's u, summed at their places."""
     U = np.zeros((len(people), kind.columns), dtype=np.int64)
-    found = np.zeros(len(people), dtype=np.int64)
+    found = np.zeros_like(people)
     read = partial(_sum_block, kind=kind, places=len(people), value_bits=value_bits)
     # max_nbytes=None: private values in memory must not be written to a temporary file.
     workers = Parallel(max_nbytes=None, return_as="generator")
@@ -209,17 +212,15 @@ def _sums(
         workers.timeout = PATIENCE
     try:
         for block in workers(delayed(read)(batch) for batch in batches):
-            if block.refusal is not None:
-                raise ValueError(block.refusal)
+            if isinstance(block, str):
+                raise ValueError(block)
             found += block.counts
-            # Never more people than were planned for: their sums would not fit.
-            if np.any(found > people):
-                raise ValueError(CHANGED)
             U += block.sums
             if done is not None:
                 done(int(block.counts.sum()))
     except multiprocessing.TimeoutError:
         raise ValueError(UNANSWERED) from None
+    # With more people than were planned for the sums might not fit, and are not used.
     if not np.array_equal(found, people):
         raise ValueError(CHANGED)
     return U
@@ -244,20 +245,21 @@ UNANSWERED = (
 
 
 # Proof: gathered.md
-def _sum_block(batch: Batch, *, kind: Kind, places: int, value_bits: int) -> _Block:
+def _sum_block(batch: Batch, *, kind: Kind, places: int, value_bits: int) -> _Block | str:
     """Read one block and return its sums, or say why not: an error could carry private values."""
-    U = np.zeros((places, kind.columns), dtype=np.int64)
     try:
         at = np.asarray(batch.places())
         private = batch.outputs()
     except Exception:
-        return _Block(U, U[:, 0], UNREADABLE)
-    if at.ndim != 1 or at.dtype.kind not in "iu" or bool(np.any((at < 0) | (at >= places))):
-        return _Block(U, U[:, 0], "places must be whole numbers, one for each person")
+        return UNREADABLE
+    whole = np.issubdtype(at.dtype, np.integer)
+    if not whole or at.ndim != 1 or bool(np.any((at < 0) | (at >= places))):
+        return "places must be whole numbers, one for each person"
     try:
         u = kind.steps(private, len(at), value_bits)
     except ValueError as error:  # of ours, which quotes nothing
-        return _Block(U, U[:, 0], str(error))
-    for total, column in zip(U.T, u.T, strict=True):
-        np.add.at(total, at, column)
+        return str(error)
+    U = np.zeros((places, kind.columns), dtype=np.int64)
+    for column in range(kind.columns):
+        np.add.at(U[:, column], at, u[:, column])
     return _Block(U, np.bincount(at, minlength=places).astype(np.int64))
