@@ -196,6 +196,8 @@ def test_a_place_may_be_empty():
 def test_a_cap_must_be_a_number():
     with pytest.raises(ValueError, match=r"^cap must be a number"):
         Counted("12")
+    cap = Counted(np.float32(12.0)).cap
+    assert (type(cap), cap) == (float, 12.0)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
