@@ -7,7 +7,7 @@ from report_cases import case
 from cloakgp.release.report.page import report_page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop would be in the way of other tests
 def started():
     with browser() as running:
         yield running
