@@ -91,7 +91,9 @@ def check_nothing_is_spent(folder, X, y, fatal, monkeypatch):
     plan = model.plan(X)
     with monkeypatch.context() as patch:
         patch.setattr(core, "PATIENCE", 6.0)
-        with pytest.raises((ValueError, TerminatedWorkerError), match=r"killed|terminated"):
+        # joblib may try the block itself in the end, which the block of this test refuses.
+        ends = r"killed|terminated|could not be read"
+        with pytest.raises((ValueError, TerminatedWorkerError), match=ends):
             model.fit(X, fatal, plan=plan)
     assert book.spent("people") == 0.0
     assert [entry.facts["event"] for entry in book.history()] == ["created", "opened"]
