@@ -3,16 +3,10 @@
 import pytest
 from command_line import outcomes, people
 from sklearn.gaussian_process.kernels import RBF
+from table_fixtures import book, data, undrawn  # noqa: F401
 
-from cloakgp import Ledger, PrivateGPRegressor
+from cloakgp import PrivateGPRegressor
 from cloakgp.cli.tables import to_csv
-
-
-@pytest.fixture
-def data(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_bytes(to_csv(people()))
-    return path
 
 
 @pytest.fixture
@@ -20,17 +14,6 @@ def cases(tmp_path):
     path = tmp_path / "cases.csv"
     path.write_bytes(to_csv(outcomes()))
     return path
-
-
-@pytest.fixture
-def book(tmp_path):
-    return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5, create=True)
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave pictures out, for tests that run many commands and look at none of them."""
-    monkeypatch.setattr("cloakgp.cli.outputs.picture_of_release", lambda release: b"")
 
 
 @pytest.fixture(scope="session")

@@ -118,7 +118,7 @@ def test_without_noise_and_too_many_people_to_publish_them_all_it_is_still_the_s
     kernel = KERNELS["matern"]
     options = {"noise_variance": 0.3, "inducing": INDUCING}
     whole = without_noise(kernel, **options).fit(X, y)
-    monkeypatch.setattr("cloakgp.plan.facts.MOST_IDENTITY", 10)
+    monkeypatch.setattr("cloakgp.plan.asked.MOST_IDENTITY", 10)
     short = without_noise(kernel, **options).fit(X, y)
     assert short.release_.sketch.matrix.shape[0] == len(INDUCING) < N
     np.testing.assert_allclose(short.predict(POINTS), whole.predict(POINTS), atol=1e-4)

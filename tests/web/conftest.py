@@ -7,10 +7,10 @@ import pytest
 from command_line import people
 from sklearn.gaussian_process.kernels import RBF
 from starlette.testclient import TestClient
+from table_fixtures import book, data, undrawn  # noqa: F401
 from web_cases import FORM, HOST, ORIGIN
 
-from cloakgp import Ledger, PrivateGPRegressor
-from cloakgp.cli.tables import to_csv
+from cloakgp import PrivateGPRegressor
 from cloakgp.web.app import planner_app
 from cloakgp.web.planner import Planner
 from cloakgp.web.session import Session
@@ -18,19 +18,7 @@ from cloakgp.web.work import Worker
 
 
 @pytest.fixture
-def data(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_bytes(to_csv(people()))
-    return path
-
-
-@pytest.fixture
-def book(tmp_path):
-    return Ledger(tmp_path / "budget.ledger").open("people", 3.0, 1e-5, create=True)
-
-
-@pytest.fixture
-def planner(data, tmp_path, book):
+def planner(data, tmp_path, book):  # noqa: F811
     return Planner(data, tmp_path / "out", {"ledger": str(book.path), "dataset": "people"})
 
 
@@ -39,12 +27,6 @@ def worker():
     found = Worker()
     yield found
     found.close()
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the picture out, which takes a second."""
-    monkeypatch.setattr("cloakgp.cli.outputs.picture_of_release", lambda release: b"")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import traceback
 
 import pytest
 
@@ -97,3 +98,26 @@ def test_a_release_waits_until_a_cancelled_plan_has_ended():
     release = worker.start(lambda step: plan._thread.is_alive(), kept=True)
     assert ends(release) == "done"
     assert release.result is False
+
+
+def test_an_error_holds_nothing_that_failed_functions_had_at_hand(worker):
+    def inner(secret):
+        raise ValueError("it failed")
+
+    def fails(step):
+        private = ["81.25", "77.5"]
+        try:
+            inner(private)
+        except ValueError as error:
+            raise RuntimeError("so did this") from error
+
+    piece = worker.start(fails)
+    piece.wait(10)
+    found, frames = piece.error, 0
+    while found is not None:
+        for frame, _ in traceback.walk_tb(found.__traceback__):
+            if frame.f_code.co_name in ("fails", "inner"):
+                frames += 1
+                assert not frame.f_locals
+        found = found.__cause__
+    assert frames == 3

@@ -34,7 +34,6 @@ from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.matrices import has_white_noise
-from cloakgp.gp.places import Places
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
@@ -166,7 +165,7 @@ class PrivateGP(BaseEstimator):
             names=people.names,
             at=None if at is None else _points_named(people.X, at, people.names),
             groups=owner_codes(groups, len(people.X), X),
-            exposure=exposure if places is None else _at_nodes(places),
+            exposure=exposure if places is None else places.node_exposure,
             settings=settings_of(self),
         )
 
@@ -398,11 +397,6 @@ def _warn_if_unsavable(plan: Plan) -> None:
         warnings.warn(
             f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4
         )
-
-
-def _at_nodes(places: Places) -> Array | None:
-    """Return the exposure at each node of the places."""
-    return None if places.exposure is None else np.repeat(places.exposure, places.nodes_each)
 
 
 def _remember_names(estimator: Any, table: BlockTable) -> None:

@@ -13,11 +13,11 @@ from sklearn.base import ClassifierMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.people import as_blocks
-from cloakgp.estimators.steps import Publish, checked_steps, draw_plan, gathered, release_plan
+from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks import BlockColumn
-from cloakgp.inputs.checks import one_column, target_names
+from cloakgp.inputs.checks import one_column
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.plan import Plan
@@ -131,15 +131,14 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             plan = draw_plan(self._facts(request, classes), self.target, request)
         else:
             checked_plan(plan, Plan).check_same(request)
-        facts, noise = plan.facts, self._noise(plan, people)
-        if facts.places is None:
-            publish: Publish = partial(
-                release_labels, labels=y, classes=classes, budget=facts.budget, groups=facts.groups
-            )
-        else:
-            publish = gathered(plan, people, y, Labelled(classes))
-        self.release_ = release_plan(
-            plan, publish, noise, target_names(y), self._release_id, people.identity
+        self.release_ = publish_plan(
+            plan,
+            people,
+            y,
+            self._noise(plan, people),
+            self._release_id,
+            alone=partial(release_labels, labels=y, classes=classes),
+            kind=Labelled(classes),
         )
         self.classes_ = np.array(classes)
         return self

@@ -12,12 +12,12 @@ from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.people import as_blocks, constant_exposure
-from cloakgp.estimators.steps import Publish, checked_steps, draw_plan, gathered, release_plan
+from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks import blocks_of
-from cloakgp.inputs.checks import as_float, one_column, target_names
+from cloakgp.inputs.checks import as_float, one_column
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Counts
 from cloakgp.plan.outcomes.counts import LARGEST
@@ -136,16 +136,15 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             plan = draw_plan(self._facts(request), self.target, request)
         else:
             checked_plan(plan, Plan).check_same(request)
-        facts, noise = plan.facts, self._noise(plan, people)
-        cap = float(facts.hi[0])
-        if facts.places is None:
-            publish: Publish = partial(
-                release_counts, counts=y, cap=cap, budget=facts.budget, groups=facts.groups
-            )
-        else:
-            publish = gathered(plan, people, y, Counted(cap))
-        self.release_ = release_plan(
-            plan, publish, noise, target_names(y), self._release_id, people.identity
+        cap = float(plan.facts.hi[0])
+        self.release_ = publish_plan(
+            plan,
+            people,
+            y,
+            self._noise(plan, people),
+            self._release_id,
+            alone=partial(release_counts, counts=y, cap=cap),
+            kind=Counted(cap),
         )
         return self
 

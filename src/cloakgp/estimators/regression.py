@@ -14,10 +14,10 @@ from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import FURTHEST, Array, Fixed, PrivateGP, checked_plan
 from cloakgp.estimators.people import as_blocks
-from cloakgp.estimators.steps import Publish, gathered, release_plan
+from cloakgp.estimators.steps import publish_plan
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.checks import as_float, shape_of, target_names
+from cloakgp.inputs.checks import as_float, shape_of
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
@@ -152,16 +152,15 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 f"plan was made for {len(facts.lo)} output column(s), but y has {len(lo)}; give "
                 "bounds a pair for each column and plan again, or leave the plan out"
             )
-        noise = self._noise(plan, people)
-        if facts.places is None:
-            bounds = facts.lo, facts.hi
-            publish: Publish = partial(
-                release_sketch, y=y, bounds=bounds, budget=facts.budget, groups=facts.groups
-            )
-        else:
-            publish = gathered(plan, people, y, Bounded(facts.lo, facts.hi, len(shape) == 1))
-        self.release_ = release_plan(
-            plan, publish, noise, target_names(y), self._release_id, people.identity
+        noise, bounds = self._noise(plan, people), (facts.lo, facts.hi)
+        self.release_ = publish_plan(
+            plan,
+            people,
+            y,
+            noise,
+            self._release_id,
+            alone=partial(release_sketch, y=y, bounds=bounds),
+            kind=Bounded(*bounds, flat=len(shape) == 1),
         )
         return self
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from cloakgp.estimators.people import People
 from cloakgp.estimators.repeats import note_spend
+from cloakgp.inputs.checks import target_names
 from cloakgp.inputs.passes import passes
 from cloakgp.plan.facts import MOST_ITERATIONS, MOST_LATENTS, Facts
 from cloakgp.plan.parts import Part
@@ -62,7 +64,26 @@ def draw_plan(
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
-def gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Publish:
+def publish_plan(
+    plan: Plan,
+    people: People,
+    y: Any,
+    noise: Noise,
+    release_id: str,
+    *,
+    alone: Publish,
+    kind: Kind,
+) -> Release:
+    """Release a plan: with ``alone``, which holds y, or at its places, by the ``kind`` of y."""
+    facts = plan.facts
+    if facts.places is None:
+        publish: Publish = partial(alone, budget=facts.budget, groups=facts.groups)
+    else:
+        publish = _gathered(plan, people, y, kind)
+    return release_plan(plan, publish, noise, target_names(y), release_id, people.identity)
+
+
+def _gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Publish:
     """Return the function of the core that sums y at the places of a plan and publishes that."""
     places, budget, batches = plan.facts.places, plan.facts.budget, people.batches(y)
     assert places is not None

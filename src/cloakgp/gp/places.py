@@ -89,6 +89,11 @@ class Places:
         return np.repeat(self.counts / self.nodes_each, self.nodes_each)
 
     @property
+    def node_exposure(self) -> Array | None:
+        """The mean exposure at each node."""
+        return None if self.exposure is None else np.repeat(self.exposure, self.nodes_each)
+
+    @property
     def distances(self) -> Array:
         """How far people are from the centre of their place, typically, by input, (L,)."""
         shares = self.counts / self.counts.sum()

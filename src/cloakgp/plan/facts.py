@@ -29,7 +29,7 @@ from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
-from cloakgp.plan.asked import Asked, asked_of
+from cloakgp.plan.asked import asked_of, lossless
 from cloakgp.plan.outcomes import Numbers, Outcome, Task
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
@@ -48,8 +48,6 @@ MOST_LATENTS = 5000
 MOST_AT_PLACES = 30_000
 #: So many people need a coarser grid, or their sums would leave 64 bits.
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
-#: Without noise, the sketch that loses nothing is y itself, up to this many people.
-MOST_IDENTITY = 4000
 
 
 @dataclass(frozen=True)
@@ -347,7 +345,7 @@ class Facts:
         asked = asked_of(self.model, self.width, points, self.places)
         floor = float(weights @ asked.floor)
         if self.noise_std == 0.0:
-            return _lossless(asked, floor)
+            return lossless(asked, floor)
         if self.design == "bayes":
             prior = Prior(
                 C=asked.C,
@@ -395,15 +393,3 @@ def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:
     growth = np.mean([1.0 / step.slope for step in steps], axis=0)
     variance = np.mean([step.noise / step.slope**2 for step in steps], axis=0)
     return 1.0 / growth, variance / growth**2
-
-
-def _lossless(asked: Asked, floor: float) -> Design:
-    """Return the sketch of a release without noise: everything that predictions depend on."""
-    N = asked.C.shape[1]
-    status = "no noise is added: this is not private"
-    if N <= MOST_IDENTITY:
-        return Design(np.eye(N), floor, 0.0, status)
-    # Fᵀ D⁻¹ y is all that a sparse model uses of y.
-    used = asked.factor / asked.diagonal[:, None]
-    Q = np.linalg.qr(used)[0].T
-    return Design(Q / np.sqrt(np.einsum("ri,ri->i", Q, Q).max()), floor, 0.0, status)

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -89,10 +90,18 @@ class Task:
             except Cancelled:
                 raise
             except BaseException as error:
+                _forget_values(error)
                 self.error = error
             finally:
                 with self._lock:
                     self._ended = True
+
+
+def _forget_values(error: BaseException | None) -> None:
+    """Let go of what the functions that failed had at hand: private outputs may be among it."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 class Worker:

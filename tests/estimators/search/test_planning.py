@@ -421,7 +421,11 @@ def test_the_whole_budget_is_what_choice_and_release_spend_together():
 @pytest.mark.parametrize("mechanism", ["exponential", "generalised"])
 @pytest.mark.parametrize("loss", ["absolute", "squared"])
 def test_the_forecast_is_what_a_search_on_made_up_outputs_gives(loss, mechanism):
-    """Losses by numerical integration, choices counted: 600 of them are off by 5 % at times."""
+    """Losses by numerical integration, choices counted.
+
+    The forecast is about 1 % off, and the mean of 600 choices has a standard error of 1.4 % at
+    most: within 8 % the false-alarm rate is below 1e-6.
+    """
     grid = {"kernel": [900 * RBF(0.7), 900 * RBF(6.0)]}
     alone = regressor(900 * RBF(40.0), epsilon=8.0)
     made = searching(alone, grid, epsilon=4.0, loss=loss, mechanism=mechanism)

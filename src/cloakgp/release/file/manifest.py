@@ -280,9 +280,8 @@ def _places(section: PlacesOf, arrays: Arrays) -> Places:
 
 def _at_nodes(arrays: Arrays, places: Places | None) -> Arrays:
     """Return the arrays with what is said of places said of their nodes."""
-    if places is None or places.exposure is None:
-        return arrays
-    return arrays | {"exposure": np.repeat(places.exposure, places.nodes_each)}
+    exposure = None if places is None else places.node_exposure
+    return arrays if exposure is None else arrays | {"exposure": exposure}
 
 
 def _model(prior: Prior, arrays: Arrays, places: Places | None, noisy: bool) -> LinearModel:
