@@ -79,6 +79,20 @@ def test_a_stored_item_is_kept_until_something_it_was_made_from_changes(scratch,
     assert not store.fresh(ITEM, results, quick=True)
 
 
+def test_words_and_rooms_that_compute_nothing_do_not_make_results_old(scratch, monkeypatch):
+    package = scratch / "package"
+    (package / "web").mkdir(parents=True)
+    monkeypatch.setattr(store, "PACKAGE", package)
+    file = package / "a.py"
+    file.write_text('"""One."""\nx = 1  # so\n\n\ndef f():\n    """Two."""\n    return x\n')
+    before = store.fingerprint(ITEM)
+    file.write_text('"""Three."""\nx = 1\ndef f():\n    return x\n')
+    (package / "web" / "page.py").write_text("y = 2")
+    assert store.fingerprint(ITEM) == before
+    file.write_text("x = 2\ndef f():\n    return x\n")
+    assert store.fingerprint(ITEM) != before
+
+
 def test_what_is_stored_has_numbers_picture_code_version_and_seed(scratch):
     run = Run(True, store.checkpoints(ITEM, True))
     store.write(ITEM, tiny(run), scratch, True, 0.1)

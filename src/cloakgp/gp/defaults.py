@@ -27,26 +27,39 @@ Belief = tuple[tuple[float, float], ...]  # values, each with how much it is bel
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
 #: (Matérn with ν = 1/2).
 SMOOTH: Belief = (
+    (8.0, 0.3),
     (4.0, 0.3),
     (2.0, 1.0),
-    (1.0, 2.0),
+    (1.0, 2.6),
     (0.5, 0.2),
-    (0.25, 0.07),
-    (0.125, 0.09),
-    (0.0625, 0.07),
+    (0.25, 0.15),
+    (0.125, 0.3),
+    (0.0625, 0.3),
 )
-RAGGED: Belief = ((2.0, 0.035), (0.5, 0.03))
+RAGGED: Belief = ((2.0, 0.1), (0.5, 0.09))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = ((1.0, 0.125, 0.1, 0.2), (1.0, -0.5, 0.1, 0.2), (1.0, 0.0625, 0.03, 0.2))
+TWO_SCALES = ((1.0, 0.125, 0.1, 0.8), (1.0, -0.5, 0.1, 0.8), (1.0, 0.0625, 0.03, 0.8))
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
 #: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
-#: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts for more
-#: than it is believed in: what a sketch leaves out, no decoding can find.
-ROUGH, ROUGH_SHARE = 0.25, 1.5
+#: Lengthscales up to this are rough.
+ROUGH = 0.25
+#: What a sketch is designed for: shares of smooth and of ragged kernels, beside one input that
+#: counts.  Less rough than what is believed in, or rough functions that may not be there would
+#: take the budget of smooth ones; not less than this, since no decoding finds what a sketch omits.
+DESIGN_SMOOTH: Belief = (
+    (4.0, 0.3),
+    (2.0, 1.0),
+    (1.0, 2.83),
+    (0.5, 0.2),
+    (0.25, 0.105),
+    (0.125, 0.165),
+    (0.0625, 0.115),
+)
+DESIGN_RAGGED: Belief = ((2.0, 0.05), (0.5, 0.075))
 
 
 @dataclass(frozen=True)
@@ -69,9 +82,9 @@ class Scales:
 
 #: For numbers, in units of hi − lo.
 NUMBERS = Scales(
-    smooth=((0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
+    smooth=((0.05, 0.03), (0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
     both=((0.1, 0.1), (0.2, 0.3), (0.4, 1.0)),
-    rough=((0.1, 0.1), (0.2, 0.6), (0.4, 1.0)),
+    rough=((0.05, 0.2), (0.1, 0.7), (0.2, 0.6), (0.4, 1.0)),
     level=0.3,
     noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
     design=(0.15, 0.1),
@@ -85,6 +98,7 @@ LOG_ODDS = Scales(
     level=1.0,
     noise=((0.0, 1.0),),
     design=(3.0, 0.0),
+    roughness=0.3,
 )
 #: For logarithms of rates.
 LOG_RATES = Scales(
@@ -94,7 +108,6 @@ LOG_RATES = Scales(
     level=1.0,
     noise=((0.0, 1.0), (0.4, 0.5)),
     design=(1.0, 0.0),
-    roughness=4.0,
 )
 
 
@@ -164,17 +177,17 @@ def default_family(
 def design_kernel(
     X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
 ) -> Kernel:
-    """Return the kernel that a sketch for the default family is designed for: a mean of all.
+    """Return the kernel that a sketch for the default family is designed for: a mean of many.
 
-    A trend comes on top: at small budgets a mean of all alone has too little variance to be worth
+    A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
     shapes, std = _Shapes(_family_lengths(X, counts)), scales.design[0] * unit
-    mixes = _mixes(shapes)
+    mixes = _design_mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
         for number, share in mix.shares:
-            shares[number] += share * mix.belief * (1.0 if mix.kind == "smooth" else ROUGH_SHARE)
+            shares[number] += share * mix.belief
     variances = std**2 * shares / shares.sum()
     ((trend, _),) = shapes.smooth(1.0)
     variances[trend] += (scales.trend * unit) ** 2
@@ -193,8 +206,7 @@ class _Mix:
 
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
-    inputs = len(shapes.lengths)
-    if inputs > MOST_INPUTS:
+    if len(shapes.lengths) > MOST_INPUTS:
         return [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
     mixes = [
         _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
@@ -204,13 +216,28 @@ def _mixes(shapes: _Shapes) -> list[_Mix]:
         rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
         both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
         mixes.append(_Mix(both, belief, "both"))
-    if inputs > 1:
-        mixes += [
-            _Mix(shapes.one_input(i, f), belief / inputs)
-            for i in range(inputs)
-            for f, belief in ONE_INPUT
-        ]
-    return mixes
+    return mixes + _one_input_mixes(shapes)
+
+
+def _design_mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return the kernels that a sketch is designed for, with their shares."""
+    if len(shapes.lengths) > MOST_INPUTS:
+        return _mixes(shapes)
+    smooth = [_Mix(shapes.smooth(f), share) for f, share in DESIGN_SMOOTH]
+    ragged = [_Mix(shapes.ragged(f), share) for f, share in DESIGN_RAGGED]
+    return smooth + ragged + _one_input_mixes(shapes)
+
+
+def _one_input_mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return kernels in which one of several inputs counts far more than the others."""
+    inputs = len(shapes.lengths)
+    if inputs == 1:
+        return []
+    return [
+        _Mix(shapes.one_input(i, f), belief / inputs)
+        for i in range(inputs)
+        for f, belief in ONE_INPUT
+    ]
 
 
 class _Shapes:
