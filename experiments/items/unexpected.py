@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import Plan, PrivateGPRegressor
@@ -26,7 +25,6 @@ FACTORS, SPREADS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125), (0.4, 0.15)
 PLACES = 100
 #: How exact the designs of kernels in hindsight are: a thousandth of their error.
 GAP = 1e-3
-Z = float(ndtri(0.975))
 
 
 def compute(run: Run) -> Result:
@@ -59,7 +57,7 @@ def _rows(run: Run, people: str, n: int, epsilon: float) -> list[list[Any]]:
         for name, drawer in drawers.items():
             rng = run.rng("noise", truth.name, n, epsilon, name)
             draws = run.choose(20, 3) if name in (LEARNT, FIXED) else run.choose(10, 3)
-            found[name] = _measure(drawer, y, f, at, draws, rng)
+            found[name] = _measure(drawer, y, f, draws, rng)
         best = min(v for k, v in found.items() if k not in (LEARNT, FIXED))
         rows += [[truth.name, n, epsilon, name, *found[name]] for name in (LEARNT, FIXED)]
         rows.append([truth.name, n, epsilon, HINDSIGHT, *best])
@@ -84,20 +82,12 @@ def _plans(X: Array, epsilon: float) -> dict[str, Plan]:
 
 
 def _measure(
-    drawer: Drawer,
-    y: Array,
-    f: tuple[Array, Array],
-    at: Array,
-    draws: int,
-    rng: np.random.Generator,
+    drawer: Drawer, y: Array, f: tuple[Array, Array], draws: int, rng: np.random.Generator
 ) -> tuple[float, ...]:
     """Return the error, and how much of the mean and of the uncut curve the bands hold."""
-    found = []
-    for posterior in drawer.posteriors(y, draws, rng):
-        low, high = (posterior.quantile(at, share) for share in (0.025, 0.975))
-        held = [float(np.mean((low <= curve) & (curve <= high))) for curve in f]
-        found.append((float(rmse(posterior.mean(at), f[0])), *held))
-    return tuple(float(mean) for mean in np.mean(found, axis=0))
+    means, places = drawer.held(y, f, draws, rng)
+    shares = [float(np.mean((low >= 0.025) & (low <= 0.975))) for low in places]
+    return (float(np.mean(rmse(means, f[0]))), *shares)
 
 
 def _result(run: Run, table: pd.DataFrame) -> Result:
