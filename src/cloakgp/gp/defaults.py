@@ -2,8 +2,9 @@
 
 Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
 rough part added to a smooth one; with several inputs also with one that counts far more than the
-others.  Variances, noise and an unknown level are in units of the range of the outputs, or of the
-latent scale of classes and counts.  Chosen by measurement: docs/theory.md says what was tried.
+others, with many inputs with a number for each of a few cells.  Variances, noise and an unknown
+level are in units of the range of the outputs, or of the latent scale of classes and counts.
+Chosen by measurement: docs/theory.md says what was tried.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from cloakgp.gp.family import Family, Setting, mean_kernel
+from cloakgp.gp.inducing import centres
+from cloakgp.gp.kernels.cells import Cells
 from cloakgp.gp.matrices import Array, Kernel
 
 #: Inputs that differ by less are taken for constant: no release file holds lengthscales that are a
@@ -45,6 +48,9 @@ ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
 #: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
+#: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
+#: how much that is believed in; and the share of the first in what a sketch is designed for.
+CELLS, DESIGN_CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5)), 0.5
 #: Lengthscales up to this are rough.
 ROUGH = 0.25
 #: What a sketch is designed for: shares of smooth and of ragged kernels, beside one input that
@@ -155,7 +161,7 @@ def default_family(
     X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _Shapes(_family_lengths(X, counts))
+    shapes = _Shapes(X, counts)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -182,7 +188,7 @@ def design_kernel(
     A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
-    shapes, std = _Shapes(_family_lengths(X, counts)), scales.design[0] * unit
+    shapes, std = _Shapes(X, counts), scales.design[0] * unit
     mixes = _design_mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
@@ -207,22 +213,28 @@ class _Mix:
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
     if len(shapes.lengths) > MOST_INPUTS:
-        return [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+        smooth = [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+        cells = [
+            _Mix(_both(shapes.smooth(1.0), shapes.cells(count), share), belief)
+            for count, share, belief in CELLS
+        ]
+        return smooth + cells
     mixes = [
         _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
     ]
     mixes += [_Mix(shapes.ragged(f), belief, "rough") for f, belief in RAGGED]
     for long, short, share, belief in TWO_SCALES:
         rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
-        both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
-        mixes.append(_Mix(both, belief, "both"))
+        mixes.append(_Mix(_both(shapes.smooth(long), rough, share), belief, "both"))
     return mixes + _one_input_mixes(shapes)
 
 
 def _design_mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels that a sketch is designed for, with their shares."""
     if len(shapes.lengths) > MOST_INPUTS:
-        return _mixes(shapes)
+        whole = sum(belief for _, belief in MANY_INPUTS)
+        smooth = [_Mix(shapes.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
+        return [*smooth, _Mix(shapes.cells(CELLS[0][0]), DESIGN_CELLS)]
     smooth = [_Mix(shapes.smooth(f), share) for f, share in DESIGN_SMOOTH]
     ragged = [_Mix(shapes.ragged(f), share) for f, share in DESIGN_RAGGED]
     return smooth + ragged + _one_input_mixes(shapes)
@@ -243,8 +255,8 @@ def _one_input_mixes(shapes: _Shapes) -> list[_Mix]:
 class _Shapes:
     """Kernels by their lengthscales, each once."""
 
-    def __init__(self, lengths: Array) -> None:
-        self.lengths = lengths
+    def __init__(self, X: Array, counts: Array | None) -> None:
+        self.X, self.counts, self.lengths = X, counts, _family_lengths(X, counts)
         self.kernels: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
 
@@ -259,12 +271,18 @@ class _Shapes:
         factors[number] = factor
         return self._one("smooth", factors * self.lengths)
 
+    def cells(self, count: int) -> Shares:
+        made = centres(self.X, count, self.lengths, self.counts)
+        return self._once(("cells", (float(count),)), Cells(made, _plain(self.lengths)))
+
     def _one(self, kind: str, lengths: Array) -> Shares:
-        key = (kind, tuple(lengths.tolist()))
+        plain = _plain(lengths)
+        made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
+        return self._once((kind, tuple(lengths.tolist())), made)
+
+    def _once(self, key: tuple[str, tuple[float, ...]], made: Kernel) -> Shares:
         if key not in self._numbers:
             self._numbers[key] = len(self.kernels)
-            plain = _plain(lengths)
-            made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
             self.kernels.append(made)
         return ((self._numbers[key], 1.0),)
 
@@ -274,8 +292,10 @@ def _normalised(belief: Belief) -> Belief:
     return tuple((value, weight / total) for value, weight in belief)
 
 
-def _scaled(mix: Shares, share: float) -> Shares:
-    return tuple((number, share * part) for number, part in mix)
+def _both(first: Shares, second: Shares, share: float) -> Shares:
+    """Return a mix of two, in which the second has this share."""
+    mixed = ((first, 1.0 - share), (second, share))
+    return tuple((number, whole * part) for mix, whole in mixed for number, part in mix)
 
 
 def _plain(lengths: Array) -> Any:
