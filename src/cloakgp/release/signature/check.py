@@ -17,6 +17,7 @@ from cloakgp.release.signature.algorithms import check_made_by, need_cryptograph
 from cloakgp.release.signature.keys import PublicKey, read_key_file, small_file
 from cloakgp.release.signature.signers import Signer, check_allowed, read_signers
 from cloakgp.release.signature.sshsig import NAMESPACE, SshSignature, read_signature
+from cloakgp.release.signature.wire import quoted
 
 Named = str | os.PathLike[str]
 #: A signature lies beside its release, under the same name with this ending.
@@ -118,7 +119,7 @@ def check_signature(
         found = read_signature(small_file(signature, f"the signature {printable(signature)}"))
         if found.namespace != NAMESPACE:
             raise SignatureError(
-                f"the signature is for {printable(found.namespace[:80])!r}, not for {NAMESPACE!r}"
+                f"the signature is for {quoted(found.namespace)}, not for {NAMESPACE!r}"
             )
         key = trust.key_of(found, when or datetime.datetime.now(datetime.UTC))
         check_made_by(key, found, digest(found.hash))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloakgp.errors import SignatureError, printable
-from cloakgp.release.signature.wire import Reader, from_base64, to_base64
+from cloakgp.release.signature.wire import Reader, from_base64, quoted, to_base64
 
 #: Bits of an RSA key: fewer can be broken, more take minutes to check.
 RSA_BITS = (2048, 16384)
@@ -91,9 +91,7 @@ def read_key(blob: bytes, what: str = "the key") -> PublicKey:
     if kind.hardware:
         application = reader.text()
         if not application.startswith(SSH_APPLICATION):
-            raise SignatureError(
-                f"{what} is a hardware key for {printable(application[:80])!r}, not for SSH"
-            )
+            raise SignatureError(f"{what} is a hardware key for {quoted(application)}, not for SSH")
     reader.end()
     return PublicKey(type, blob, point, exponent, modulus, application)
 
@@ -101,14 +99,14 @@ def read_key(blob: bytes, what: str = "the key") -> PublicKey:
 def _kind(type: str, what: str) -> Kind:
     if type in KINDS:
         return KINDS[type]
-    shown = printable(type[:80])
+    shown = quoted(type)
     if type.endswith(CERTIFICATE):
         raise SignatureError(
             f"{what} is a certificate ({shown}), which is not supported; use the key itself"
         )
     if type == "ssh-dss":
         raise SignatureError(f"{what} is of type ssh-dss, which is broken; use ssh-ed25519")
-    raise SignatureError(f"{what} is of type {shown!r}; use one of {', '.join(KINDS)}")
+    raise SignatureError(f"{what} is of type {shown}; use one of {', '.join(KINDS)}")
 
 
 def _check_rsa(exponent: int, modulus: int, what: str) -> None:
@@ -128,9 +126,7 @@ def read_line(words: list[str], what: str) -> tuple[str, bytes]:
     blob = from_base64(words[1].encode(), f"the key of {what}")
     inside = Reader(blob, f"the key of {what}").string()
     if inside != words[0].encode():
-        raise SignatureError(
-            f"{what} says {printable(words[0][:80])!r}, but the key in it does not"
-        )
+        raise SignatureError(f"{what} says {quoted(words[0])}, but the key in it does not")
     return words[0], blob
 
 

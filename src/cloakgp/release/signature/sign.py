@@ -17,7 +17,7 @@ PROGRAM = "ssh-keygen"
 
 
 def signature_of(content: bytes, key: str | os.PathLike[str]) -> bytes:
-    """Return a signature of the content of a file, made by the key that ssh-keygen finds at ``key``.
+    """Return a signature of the content of a file, by the key that ssh-keygen finds at ``key``.
 
     A public key stands for its private one in an agent.  ssh-keygen asks for a passphrase or a
     touch on the terminal by itself.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from cloakgp.errors import SignatureError, printable
 from cloakgp.release.signature.keys import fingerprint, read_line, small_text
+from cloakgp.release.signature.wire import quoted
 
 _TIME = re.compile(r"(\d{8})(?:(\d{4})(\d{2})?)?(Z?)", re.ASCII)
 _OPTION = re.compile(r'([A-Za-z-]+)(?:="((?:\\"|[^"\\]|\\(?!"))*)")?(,|$)', re.ASCII)
@@ -42,7 +43,7 @@ class Signer:
                 "itself"
             )
         if self.namespaces is not None and not matches(namespace, self.namespaces):
-            return f"it may not sign for {namespace!r}, only for {printable(self.namespaces)!r}"
+            return f"it may not sign for {quoted(namespace)}, only for {quoted(self.namespaces)}"
         if self.after is not None and when < self.after:
             return f"it is valid only from {self.after.isoformat()}"
         if self.before is not None and when > self.before:
@@ -122,11 +123,10 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _parse_line(line: str, what: str) -> Signer:
-    quoted = _QUOTED.match(line)
-    plain = quoted or _FIELD.match(line)
-    if plain is None:
+    first = _QUOTED.match(line) or _FIELD.match(line)
+    if first is None:
         raise SignatureError(f"{what} has a quote that does not end")
-    principals, rest = plain[1], line[plain.end() :]
+    principals, rest = first[1], line[first.end() :]
     if '"' in principals or "" in principals.split(","):
         raise SignatureError(f"{what} begins with an empty or badly quoted identity")
     options: dict[str, str] = {}
@@ -187,6 +187,6 @@ def read_time(text: str, what: str) -> datetime.datetime:
         return moment.replace(tzinfo=datetime.UTC) if found[4] else moment.astimezone()
     except (ValueError, OverflowError, OSError):
         raise SignatureError(
-            f"{what} has the time {printable(text[:80])!r}; write YYYYMMDD or YYYYMMDDHHMMSS, "
+            f"{what} has the time {quoted(text)}; write YYYYMMDD or YYYYMMDDHHMMSS, "
             "with Z at the end for UTC"
         ) from None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cloakgp.errors import SignatureError, printable
+from cloakgp.errors import SignatureError
 from cloakgp.release.signature.keys import PublicKey, read_key
-from cloakgp.release.signature.wire import Reader, from_base64, string
+from cloakgp.release.signature.wire import Reader, from_base64, quoted, string
 
 #: What signatures of releases are for; one made for something else is no signature of a release.
 NAMESPACE = "cloakgp-release"
@@ -57,13 +57,13 @@ def read_signature(content: bytes) -> SshSignature:
     if reserved:
         raise SignatureError(f"{_WHAT} holds something in a field that has no meaning yet")
     if hash not in HASHES:
-        raise SignatureError(f"{_WHAT} uses the hash {printable(hash[:80])!r}, not {HASHES}")
+        raise SignatureError(f"{_WHAT} uses the hash {quoted(hash)}, not {HASHES}")
     inner = Reader(reader.string(), _WHAT)
     reader.end()
     algorithm, signature, flags, counter = inner.text(), inner.string(), 0, 0
     if algorithm not in key.kind.algorithms:
         raise SignatureError(
-            f"{_WHAT} uses {printable(algorithm[:80])!r}, but a key of type {key.type} must use "
+            f"{_WHAT} uses {quoted(algorithm)}, but a key of type {key.type} must use "
             f"{' or '.join(key.kind.algorithms)}"
         )
     if key.kind.hardware:

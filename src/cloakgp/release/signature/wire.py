@@ -9,7 +9,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from cloakgp.errors import SignatureError
+from cloakgp.errors import SignatureError, printable
 
 
 @dataclass
@@ -82,3 +82,8 @@ def from_base64(text: bytes, what: str) -> bytes:
 def to_base64(data: bytes) -> str:
     """Return bytes as base64, without the padding, as SSH prints fingerprints."""
     return base64.b64encode(data).decode().rstrip("=")
+
+
+def quoted(name: str) -> str:
+    """Return a stranger's name as an error shows it: short, and harmless to a terminal."""
+    return f"'{printable(name[:80])}'"
