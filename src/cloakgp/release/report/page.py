@@ -282,7 +282,7 @@ def _verified(report: VerificationReport, words: dict[str, str]) -> Html:
         element(
             "p",
             f"When this page was made: {report.signature}",
-            class_="" if report.signature.ok else "failed",
+            class_=None if report.signature.ok else "failed",
             id="signature",
         ),
         element(
