@@ -95,7 +95,7 @@ class Decoder:
 
     model: LinearModel
     T: Array  # (r, N)
-    noise_std: float
+    noise_std: float | Array  # a number, or one for each row of T
     lo: float | Array  # a number, or one for each person
     width: float | Array  # d = hi − lo, likewise
     prior_mean: float
@@ -162,7 +162,7 @@ class Decoder:
 
     def uncertainty(self, points: Array) -> Uncertainty:
         """Split the standard deviation at ``points`` into its parts."""
-        noise = float(np.mean(self.model.noise_variance))
+        noise = self.model.scatter
         floor = self.unit**2 * self.model.variance_without_privacy(points)
         if self.kind == "direct":
             added = self.dp_variance(points)
@@ -230,13 +230,14 @@ class Decoder:
 class Newton:
     """Newton steps of the Laplace approximation, one output column: each is a ``Decoder``.
 
-    ``decoder`` is of the latent f; the outputs lie between ``lo`` and ``lo`` + ``width``.
+    ``decoder`` is of the latent f; the outputs lie between ``lo`` and ``lo`` + ``width``, which
+    are numbers, or one for each person.
     """
 
     decoder: Decoder
     likelihood: Likelihood
-    lo: float
-    width: float
+    lo: float | Array
+    width: float | Array
     scatter: float = 0.0  # variance of the latent values of single people around f
 
     def step(self, f: Array) -> Decoder:

@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from cloakgp.release.file.archive import contents_of, encoding_of
-from cloakgp.release.file.manifest import to_archive
 from cloakgp.release.learnt import hyperparameters
 from cloakgp.release.report.again import settings_toml
 from cloakgp.release.report.attacker import attacker, guess_of, percent
@@ -23,8 +22,8 @@ from cloakgp.release.report.places import Input, inputs_of
 from cloakgp.release.report.readings import Reading, reading_of
 from cloakgp.release.report.svg import figure
 from cloakgp.release.report.words import Html, element, from_markdown, joined, sections
-from cloakgp.release.statement import NOT_PRIVATE, statement
-from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport, verify
+from cloakgp.release.statement import NOT_PRIVATE
+from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
@@ -40,7 +39,7 @@ def report_page(release: Release) -> str:
     """Return the page of a release, as HTML."""
     reading = reading_of(release)
     inputs = inputs_of(release.facts)
-    words, report = sections(statement(release)), verify(release)
+    words, report = sections(release.statement()), release.verify()
     data = page_data(reading, inputs)
     main = [
         _picture(reading, inputs, data["model"] is not None, data["grid"] is not None),
@@ -49,7 +48,7 @@ def report_page(release: Release) -> str:
         _learnt(reading, words),
         _verified(report, words),
         _loading(release),
-        _again(reading),
+        _again(reading) if len(release.members) == 1 else "",
     ]
     body = [_header(reading, inputs, report), element("main", *main), _footer(release)]
     return _document(_title(reading, inputs), body, as_json(data))
@@ -342,7 +341,7 @@ def _loading(release: Release) -> Html:
 
 def _file_of(release: Release) -> bytes | None:
     try:
-        parts = encoding_of(contents_of(*to_archive(release)))
+        parts = encoding_of(contents_of(*release.contents()))
     except ValueError:
         return None
     if sum(memoryview(part).nbytes for part in parts) > LARGEST_RELEASE:
