@@ -198,8 +198,8 @@ def _choice(release: Published) -> str:
         f"\n\nThe settings of the model were chosen among {chosen.candidates}, privately, by how "
         f"well they predict ({escape(chosen.loss)} error, mechanism: {escape(chosen.mechanism)}). "
         f"That cost epsilon = {chosen.epsilon:g} by itself; the choice and the release together "
-        f"are differentially private with epsilon = {round_up(chosen.total_epsilon, 4):g} and delta = "
-        f"{release.delta:g}. The figures above are those of the release alone."
+        f"are differentially private with epsilon = {round_up(chosen.total_epsilon, 4):g} and "
+        f"delta = {release.delta:g}. The figures above are those of the release alone."
     )
 
 
@@ -272,4 +272,6 @@ def _one_in(chance: float) -> str:
 
 def round_up(number: float, digits: int) -> float:
     """Round up to significant digits, so that "at most" holds for what is printed."""
+    if math.isinf(number):
+        return number
     return float(Context(digits, ROUND_CEILING).create_decimal(number))

@@ -40,7 +40,7 @@ class Combination(Release, of=Numbers, several=True):
     noisy: NoisySketch = field(init=False)
     gap: float = field(init=False)
     status: str = field(init=False)
-    members: tuple[Release, ...] = ()  # type: ignore[assignment]
+    members: tuple[Release, ...] = ()
     overlap: Overlap = "unknown"
 
     @property
@@ -48,7 +48,7 @@ class Combination(Release, of=Numbers, several=True):
         return tuple(part for member in self.members for part in member.parts)
 
     @cached_property
-    def epsilon(self) -> float:  # type: ignore[override]
+    def epsilon(self) -> float:
         """The ε that holds for everybody at ``delta``, choices of settings included."""
         return epsilon_of(self.members, self.overlap)
 

@@ -74,9 +74,9 @@ def _check_alike(first: Published, other: Published, number: int) -> None:
     ):
         if ours != theirs:
             raise ValueError(
-                f"{where}: their {what} are {_named(ours)} and {_named(theirs)}. Names are all that "
-                "tells whether columns and their units are the same; publish with the same names, "
-                "in the same order"
+                f"{where}: their {what} are {_named(ours)} and {_named(theirs)}. Only names tell "
+                "whether columns and their units are the same; publish with the same names, in the "
+                "same order"
             )
     for what, mine, its in (
         ("inputs", one.X.shape[1], two.X.shape[1]),

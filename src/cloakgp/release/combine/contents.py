@@ -89,7 +89,7 @@ def check_combined(fields: dict[str, Any], arrays: Arrays) -> CombinedManifest:
     manifest = typed(fields, CombinedManifest)
     check_words(manifest.cloakgp_version, manifest.created, manifest.release_id)
     releases = manifest.combination.releases
-    for number, own in _by_member(arrays).items():
+    for number in _by_member(arrays):
         if number > len(releases):
             raise ReleaseFileError(f"there are arrays of a release {number}, which is not there")
     for number, of_member in enumerate(releases, start=1):

@@ -13,9 +13,12 @@ from typing import Literal, get_args
 
 from cloakgp.privacy import Spend, total_guarantee
 from cloakgp.release.published import Published
+from cloakgp.release.statement import round_up
 
 #: Whether a person may be in several of the releases.
 Overlap = Literal["unknown", "disjoint"]
+#: Totals are rounded up to so many digits, so that every page and picture states the same.
+DIGITS = 4
 
 
 def check_overlap(people: str) -> Overlap:
@@ -39,7 +42,7 @@ def epsilon_of(members: Sequence[Published], people: Overlap) -> float:
         return max(member.total_epsilon for member in members)
     if not all(part.noisy.sigma > 0.0 for member in members for part in member.parts):
         return math.inf
-    return total_guarantee(spends_of(members), delta_of(members))
+    return round_up(total_guarantee(spends_of(members), delta_of(members)), DIGITS)
 
 
 def spends_of(members: Sequence[Published]) -> tuple[Spend, ...]:

@@ -39,7 +39,7 @@ MOST_EXACT = 5000
 OF_ONE, OF_ALL = 100, 300
 #: Numbers that decoding may hold at once: 4 GiB.
 MOST_ENTRIES = 1 << 29
-LEARN = "say learn=True (--learn) to decode all of them with the default family of priors"
+LEARN = "say learn=True to decode all of them with the default family of priors"
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,17 @@ def _fixed(members: Sequence[Published]) -> SharedPrior:
 def united(families: Sequence[Family]) -> Family:
     """Return all settings of all families; each family is believed in equally."""
     kernels: list[Any] = []
-    weights: dict[tuple[Any, ...], float] = {}
+    weights: dict[Setting, float] = {}  # by settings without a weight of their own
     for family in families:
         numbers = [_number(kernel, kernels) for kernel in family.kernels]
         for setting in family.settings:
             variance = tuple((numbers[n], v) for n, v in setting.variances)
-            key = (variance, setting.level, setting.noise_variance)
+            key = replace(setting, variances=variance, weight=1.0)
             weights[key] = weights.get(key, 0.0) + setting.weight
     total = sum(weights.values())
-    return Family(tuple(kernels), tuple(Setting(*key, w / total) for key, w in weights.items()))
+    return Family(
+        tuple(kernels), tuple(replace(key, weight=w / total) for key, w in weights.items())
+    )
 
 
 def _number(kernel: Any, known: list[Any]) -> int:

@@ -43,14 +43,14 @@ def combined_statement(combination: Combination) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def for_whom(combination: Combination) -> str:
+def for_whom(combination: Published) -> str:
     """Say on one line what is guaranteed to whom."""
     if not combination.private:
         return "none: these are trials"
-    total = f"epsilon={shown(combination.epsilon)}, delta={combination.delta:g}"
-    if combination.overlap == "disjoint":
+    total = f"epsilon={shown(combination.total_epsilon)}, delta={combination.delta:g}"
+    if len(combination.cases) > 1:
         return f"{total} for everybody, if nobody is in two of the releases, as is said"
-    return f"{total} for people who may be in all; what release says for those in one alone"
+    return f"{total} for people who may be in all of them; for those in one alone, what it says"
 
 
 def shown(epsilon: float) -> str:
@@ -86,12 +86,12 @@ def _line(number: int, member: Published) -> str:
 def _protected(combination: Combination) -> str:
     outputs = combination.named_targets
     in_all = "" if combination.overlap == "disjoint" else ", in all of the releases together"
-    names, limits = [escape(name) for name in outputs], []
-    for number, member in enumerate(combination.members, start=1):
-        said = member.facts.outcome.limits(names, member.facts.lo, member.facts.hi)
-        limits += [said] if said not in limits else []
-        if len(limits) > 1:
-            limits[-1] = f"In release {number}: {said}" if said == limits[-1] else limits[-1]
+    names = [escape(name) for name in outputs]
+    limits = [m.facts.outcome.limits(names, m.facts.lo, m.facts.hi) for m in combination.members]
+    if len(set(limits)) == 1:
+        said = limits[0]
+    else:
+        said = " ".join(f"Release {number}: {each}" for number, each in enumerate(limits, start=1))
     rows = ""
     if any(member.facts.groups is not None for member in combination.members):
         rows = " Rows that a release says belong to one person are protected together."
@@ -99,7 +99,7 @@ def _protected(combination: Combination) -> str:
         "## What is protected\n\n"
         f"Each person's {marked(outputs)}{in_all}. Compare the releases with those in which a "
         "single person's values were replaced by any others: the two can hardly be told apart, "
-        f"even by somebody who knows the values of everybody else. {' '.join(limits)}{rows}"
+        f"even by somebody who knows the values of everybody else. {said}{rows}"
     )
 
 
@@ -124,21 +124,18 @@ def _not_protected(combination: Combination) -> str:
 
 def _meaning(combination: Combination) -> str:
     members = combination.members
-    alone = (
-        "Whoever is in one of the releases alone is protected as that release says: see the list "
-        "above."
-    )
     composed = shown(epsilon_of(members, "unknown"))
     total = f"epsilon = {shown(combination.epsilon)} and delta = {combination.delta:g}"
     if combination.overlap == "disjoint":
         said = (
-            "Whoever combined the releases says that nobody is in two of them. Then everything "
-            f"together is differentially private with {total}, the largest of the releases. Should "
-            f"somebody be in all of them, epsilon = {composed} would hold for that person."
+            "Whoever combined the releases says that nobody is in two of them. For a person who is "
+            f"in all of them after all, epsilon = {composed} would hold. If nobody is, everything "
+            f"together is differentially private with {total}, the largest of the releases:"
         )
     else:
         said = (
-            f"{alone} A person may be in several, and pays for each. Everything together is "
+            "Whoever is in one of the releases alone is protected as that release says: see the "
+            "list of them. A person may be in several, and pays for each. Everything together is "
             f"differentially private with {total}, for a person who is in all of them:"
         )
     sigma = None

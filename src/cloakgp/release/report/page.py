@@ -48,7 +48,7 @@ def report_page(release: Release) -> str:
         _learnt(reading, words),
         _verified(report, words),
         _loading(release),
-        _again(reading) if len(release.members) == 1 else "",
+        _again(reading) if len(release.members) == 1 else _members(words),
     ]
     body = [_header(reading, inputs, report), element("main", *main), _footer(release)]
     return _document(_title(reading, inputs), body, as_json(data))
@@ -96,7 +96,11 @@ def _title(reading: Reading, inputs: list[Input]) -> str:
 def _header(reading: Reading, inputs: list[Input], report: VerificationReport) -> Html:
     release = reading.release
     people, count = release.facts.people, release.published_values
+    several = len(release.members)
     kind = "A differentially private release" if release.private else "A trial"
+    if several > 1:
+        kind = f"{several} {'differentially private releases' if release.private else 'trials'}"
+        kind += ", read together"
     noisy = "noisy " if release.private else ""
     lede = element(
         "p",
@@ -363,6 +367,12 @@ def _again(reading: Reading) -> Html:
         element("button", "Copy", type="button", data_copy="settings"),
         id="again",
     )
+
+
+def _members(words: dict[str, str]) -> Html:
+    """Return what is combined; each release has settings of its own."""
+    text = from_markdown(words["What was published"])
+    return element("section", element("h2", "What it combines"), text, id="members")
 
 
 def _footer(release: Release) -> Html:
