@@ -79,7 +79,7 @@ def _scored(release: Release, points: Array, truth: Array) -> list[float]:
 
 
 def _halves(run: Run, people: int, epsilon: float) -> list[list[Any]]:
-    """Return errors of a release of everybody, and of those of two halves, each with ``epsilon``."""
+    """Return errors of a release of everybody and of two halves, each with ``epsilon``."""
     X = run.rng("people", people).uniform(0.0, 60.0, (people, 1))
     half = np.arange(people) % 2 == 0
     whole, first, second = (_plan(rows, epsilon) for rows in (X, X[half], X[~half]))
