@@ -145,7 +145,8 @@ class Decoder:
         if self.kind == "direct":
             G, missed = self._told_and_missed(self.model.workload(points))
             unknown = np.einsum("pn,np->p", missed, self.model.times_covariance(missed.T))
-            return self.unit**2 * (self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown)
+            noise = G * self.noise_std
+            return self.unit**2 * (np.einsum("pr,pr->p", noise, noise) + unknown)
         floor = self.unit**2 * self.model.variance_without_privacy(points)
         return np.maximum(self.variance(points) - floor, 0.0)
 
@@ -156,7 +157,8 @@ class Decoder:
             G, missed = self._told_and_missed(C)
             unknown = missed @ self.model.times_covariance(missed.T)
             floor = self.model.covariance_without_privacy(points, C)
-            return self.unit**2 * (floor + self.noise_std**2 * (G @ G.T) + unknown)
+            noise = G * self.noise_std
+            return self.unit**2 * (floor + noise @ noise.T + unknown)
         half = self._half(points)
         return self.unit**2 * (self.model.prior_covariance(points) - half.T @ half)
 
