@@ -53,7 +53,9 @@ def test_every_command_reads_it(both, tmp_path):
         run("report", both, "--out", tmp_path / "x.html", "--registry", tmp_path / "x.yaml"),
         "no deployment",
     )
-    fails(run("verify", both, "--inputs", both), "one release")
+    ages = tmp_path / "ages.csv"
+    ages.write_text("age\n1\n2\n")
+    fails(run("verify", both, "--inputs", ages), "belong to one release")
 
 
 def test_disjoint_people_are_stated_and_json_says_all(two, tmp_path):

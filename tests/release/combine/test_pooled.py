@@ -41,7 +41,7 @@ def test_the_default_prior_knows_how_many_people_are_at_each_place():
 
 
 def test_other_families_are_united_and_believed_in_equally():
-    members = heights(1, KERNEL.k2, learn=True), heights(2, RBF(30.0), learn=True)
+    members = heights(1, RBF(15.0), learn=True), heights(2, RBF(30.0), learn=True)
     families = [m.facts.family for m in members]
     family = Release.combine(members).facts.family
     assert len(family.kernels) == sum(len(f.kernels) for f in families)

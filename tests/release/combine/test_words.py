@@ -6,7 +6,7 @@ import pytest
 from combine_cases import PAIRS, chosen, fitted, heights, pair, people
 
 from cloakgp import PrivateGPRegressor, Release
-from cloakgp.release.combine.words import for_whom
+from cloakgp.release.combine.words import for_whom, shown
 from cloakgp.release.report.words import sections
 
 TITLES = [
@@ -24,6 +24,13 @@ def test_a_statement_has_the_sections_of_any_other(name):
         assert member.release_id in words["What was published"]
         assert f"epsilon = {member.epsilon:g}" in words["What was published"]
     assert f"epsilon = {both.epsilon:g} and delta = {both.delta:g}" in words[TITLES[3]]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"), [(0.1, "0.1"), (5.993, "5.993"), (1.46517, "1.466"), (1.0, "1")]
+)
+def test_figures_are_rounded_up_and_not_twice(epsilon, text):
+    assert shown(epsilon) == text
 
 
 def test_people_who_may_be_in_all_have_the_composition():

@@ -98,6 +98,8 @@ def _fixed(members: Sequence[Published]) -> SharedPrior:
 
 def united(families: Sequence[Family]) -> Family:
     """Return all settings of all families; each family is believed in equally."""
+    if all(family == families[0] for family in families):
+        return families[0]
     kernels: list[Any] = []
     weights: dict[Setting, float] = {}  # by settings without a weight of their own
     for family in families:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cloakgp.plan.markdown import escape
 from cloakgp.privacy.accounting.profiles import total_mu
-from cloakgp.release.combine.guarantee import epsilon_of
+from cloakgp.release.combine.guarantee import DIGITS, epsilon_of
 from cloakgp.release.statement import (
     NOT_PRIVATE,
     WARNING,
@@ -54,8 +54,9 @@ def for_whom(combination: Published) -> str:
 
 
 def shown(epsilon: float) -> str:
-    """Return ε to four digits, rounded up."""
-    return f"{round_up(epsilon, 4):g}"
+    """Return ε to four digits, rounded up; one that has no more is shown as it is."""
+    near = float(f"{epsilon:.{DIGITS}g}")
+    return f"{near if near >= epsilon else round_up(epsilon, DIGITS):g}"
 
 
 def _published(combination: Combination) -> str:
