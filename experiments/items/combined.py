@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import Plan, PrivateGPRegressor
-from cloakgp.privacy import Noise
+from cloakgp.privacy import Noise, gaussian_epsilon, gaussian_sigma
 from cloakgp.privacy import release as release_sketch
 from cloakgp.release.release import Release
 from experiments import words
 from experiments.item import Item, Result, Run
-from experiments.style import BLUE, GREY, INK, ORANGE, legend_below, panels, title
+from experiments.style import BLUE, GREY, INK, ORANGE, panels, title
 from experiments.truths import BOUNDS, TRUTHS
 
 Array = NDArray[np.float64]
@@ -23,15 +24,27 @@ Array = NDArray[np.float64]
 EPSILONS, DELTA, SIZES = (0.5, 1.0, 3.0), 1e-5, (200, 800)
 CURVES = ("gentle arc", "waves")
 WHOLE, HALVES, HALF = "one release of everybody", "two halves, combined", "one half alone"
+LOUDER = "everybody, √2 times the noise"
+#: A curve that is drawn from a known prior: its spread and lengthscale.
+SPREAD, LENGTH, KNOWN = 20.0, 12.0, (200, 800, 1600)
 YEARS, EACH_YEAR, NOISE = 5, 120, 9.0
 ALL_YEARS, LAST_YEAR, AT_ONCE = "all years, combined", "the last year alone", "all years at once"
-COLOURS = {WHOLE: INK, HALVES: BLUE, HALF: ORANGE}
+COLOURS = {WHOLE: INK, LOUDER: GREY, HALVES: BLUE, HALF: ORANGE}
 COLOURS |= {AT_ONCE: INK, ALL_YEARS: BLUE, LAST_YEAR: ORANGE}
 COLUMNS = ["release", "epsilon", "error", "coverage"]
 
 
 def compute(run: Run) -> Result:
     epsilons = run.choose(EPSILONS, (1.0,))
+    known = pd.DataFrame(
+        [
+            row
+            for n in run.choose(KNOWN, (60,))
+            for e in epsilons
+            for row in run.keep(f"known prior, {n}, {e:g}", lambda n=n, e=e: _known(run, n, e))
+        ],
+        columns=["people", "release", "epsilon", "error"],
+    )
     halves = pd.DataFrame(
         [
             row
@@ -51,11 +64,39 @@ def compute(run: Run) -> Result:
         ],
         columns=COLUMNS,
     )
-    return _result(run, halves, years)
+    return _result(run, known, halves, years)
 
 
-def _plan(X: Array, epsilon: float) -> Plan:
-    return PrivateGPRegressor(bounds=BOUNDS, epsilon=epsilon, delta=DELTA).plan(X)
+def _plan(X: Array, epsilon: float, kernel: Any = None) -> Plan:
+    noise = None if kernel is None else NOISE**2
+    estimator = PrivateGPRegressor(
+        kernel, bounds=BOUNDS, epsilon=epsilon, delta=DELTA, noise_variance=noise
+    )
+    return estimator.plan(X)
+
+
+def _louder(epsilon: float) -> float:
+    """Return the budget at which there is √2 times the noise."""
+    return gaussian_epsilon(np.sqrt(2.0) * gaussian_sigma(epsilon, DELTA), DELTA)
+
+
+def _known(run: Run, people: int, epsilon: float) -> list[list[Any]]:
+    """Return errors that are expected if the prior is right; the noise need not be drawn."""
+    X = run.rng("people", people).uniform(0.0, 60.0, (people, 1))
+    kernel = ConstantKernel(SPREAD**2, "fixed") * RBF(LENGTH, "fixed")
+    points = np.linspace(1.0, 59.0, 40)[:, None]
+    rng, y = np.random.default_rng(0), np.full(people, 50.0)  # variances do not depend on y
+    one, other = (_release(_plan(X[k::2], epsilon, kernel), y[k::2], rng) for k in (0, 1))
+    found = {
+        WHOLE: _release(_plan(X, epsilon, kernel), y, rng),
+        LOUDER: _release(_plan(X, _louder(epsilon), kernel), y, rng),
+        HALVES: Release.combine([one, other]),
+        HALF: one,
+    }
+    return [
+        [people, name, epsilon, float(np.sqrt(np.mean(r.predict(points, return_std=True)[1] ** 2)))]
+        for name, r in found.items()
+    ]
 
 
 def _release(plan: Plan, y: Array, rng: np.random.Generator) -> Release:
@@ -83,6 +124,7 @@ def _halves(run: Run, people: int, epsilon: float) -> list[list[Any]]:
     X = run.rng("people", people).uniform(0.0, 60.0, (people, 1))
     half = np.arange(people) % 2 == 0
     whole, first, second = (_plan(rows, epsilon) for rows in (X, X[half], X[~half]))
+    louder = _plan(X, _louder(epsilon))
     points = np.linspace(1.0, 59.0, 40)[:, None]
     rows = []
     for curve in (truth for truth in TRUTHS if truth.name in CURVES):
@@ -92,6 +134,7 @@ def _halves(run: Run, people: int, epsilon: float) -> list[list[Any]]:
             one, other = _release(first, y[half], rng), _release(second, y[~half], rng)
             found = {
                 WHOLE: _release(whole, y, rng),
+                LOUDER: _release(louder, y, rng),
                 HALVES: Release.combine([one, other], people="disjoint"),
                 HALF: one,
             }
@@ -129,37 +172,46 @@ def _years(run: Run, epsilon: float) -> list[list[Any]]:
     return rows
 
 
-def _result(run: Run, halves: pd.DataFrame, years: pd.DataFrame) -> Result:
+def _result(run: Run, known: pd.DataFrame, halves: pd.DataFrame, years: pd.DataFrame) -> Result:
+    expected = known.set_index(["people", "epsilon", "release"])["error"].unstack()
     by_size = halves.groupby(["people", "epsilon", "release"])[["error", "coverage"]].mean()
     by_year = years.groupby(["epsilon", "release"])[["error", "coverage"]].mean()
     error, in_years = by_size["error"].unstack(), by_year["error"].unstack()
-    ratio, alone = error[HALVES] / error[WHOLE], error[HALF] / error[WHOLE]
+    ratio, alone = expected[HALVES] / expected[WHOLE], expected[HALF] / expected[WHOLE]
+    louder = expected[HALVES] / expected[LOUDER]
     kept = in_years[ALL_YEARS] / in_years[LAST_YEAR]
     covered = by_size["coverage"].unstack()[HALVES], by_year["coverage"].unstack()[ALL_YEARS]
     each = words.listed(
         f"{value:.2f} ({people} people, ε = {e:g})" for (people, e), value in ratio.items()
     )
+    learnt = {name: np.exp(np.log(error[HALVES] / error[name]).mean()) for name in (WHOLE, LOUDER)}
     gained = words.listed(f"{value:.2f} (ε = {e:g})" for e, value in kept.items())
     return Result(
         paper="none",
         setting="none",
         best=f"two halves err {np.exp(np.log(ratio).mean()):.2f} times as much as the whole; one "
         f"half alone, {np.exp(np.log(alone).mean()):.2f} times",
-        conclusion=f"Two releases of halves, combined, err {each} times as much as one release of "
-        f"everybody with the same ε for each person. All {YEARS} years together err {gained} times "
-        f"as much about the last year as its release alone. 95 % bands hold the truth "
+        conclusion=f"With a known prior two releases of halves, combined, err {each} times as much "
+        "as one release of everybody with the same ε for each person, and "
+        f"{louder.min():.2f} to {louder.max():.2f} times as much as one with √2 times the noise, "
+        f"which is what two noises add up to. Learnt, they err {learnt[WHOLE]:.2f} and "
+        f"{learnt[LOUDER]:.2f} times as much, on average. All {YEARS} years together err {gained} "
+        "times as much about the last year as its release alone. 95 % bands hold the truth "
         f"{covered[0].mean():.0f} % (halves) and {covered[1].mean():.0f} % (years) of the time.",
         tables={
+            "known": expected[[WHOLE, LOUDER, HALVES, HALF]].round(2).reset_index(),
             "halves": by_size.unstack().round(2).pipe(_flat),
             "years": by_year.unstack().round(2).pipe(_flat),
             "all-halves": halves,
             "all-years": years,
         },
-        figures={"errors": _figure(error, in_years)},
-        shown=("halves", "years"),
+        figures={"errors": _figure(expected, in_years)},
+        shown=("known", "halves", "years"),
         notes=(
-            f"Halves: made-up people with one input and outputs within 0 and 100, the curves "
-            f"{words.listed(CURVES)}, {run.choose(6, 1)} releases of each; error is the root mean "
+            f"Known: the error that is expected, for curves of spread {SPREAD:g} and lengthscale "
+            f"{LENGTH:g} within 60, single people {NOISE:g} around them; the kernel is given.",
+            "Halves, learnt: made-up people with one input and outputs within 0 and 100, the "
+            f"curves {words.listed(CURVES)}, {run.choose(6, 1)} releases of each; error is the root mean "
             "square of the curve's. Nobody is in both halves, so each person has paid ε once.",
             f"Years: {run.choose(EACH_YEAR, 30)} people a year, age and year as inputs, a curve "
             f"over age that rises and moves; {run.choose(6, 1)} releases of each. A person who is "
@@ -188,7 +240,8 @@ def _figure(halves: pd.DataFrame, years: pd.DataFrame) -> Figure:
         ax.axhline(0.0, color=GREY, lw=0.5)
         title(ax, name)
     grid[0, 0].set_ylabel("error of the curve")
-    legend_below(figure, grid[0], columns=3)
+    for ax in (grid[0, 0], grid[0, -1]):
+        ax.legend(frameon=False, fontsize=7.5)
     return figure
 
 
