@@ -212,7 +212,8 @@ def _result(run: Run, known: pd.DataFrame, halves: pd.DataFrame, years: pd.DataF
             f"{LENGTH:g} within 60, single people {NOISE:g} around them; the kernel is given.",
             "Halves, learnt: made-up people with one input and outputs within 0 and 100, the "
             f"curves {words.listed(CURVES)}, {run.choose(6, 1)} releases of each; error is the "
-            "root mean square of the curve's. Nobody is in both halves, so each person has paid ε once.",
+            "root mean square of the curve's. Nobody is in both halves, so each person has paid ε "
+            "once.",
             f"Years: {run.choose(EACH_YEAR, 30)} people a year, age and year as inputs, a curve "
             f"over age that rises and moves; {run.choose(6, 1)} releases of each. A person who is "
             "in all years has paid for each of them; *all years at once* is one release with ε, "
