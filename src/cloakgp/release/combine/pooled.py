@@ -147,7 +147,7 @@ def _prior_std(X: Array, prior: SharedPrior) -> float:
     """Return how far f is from its mean, typically, before anything is known."""
     if prior.family is None:
         return float(np.sqrt(np.mean(variances(prior.kernel, X))))
-    own = [float(np.mean(variances(kernel, X[:1]))) for kernel in prior.family.kernels]
+    own = [float(np.mean(variances(kernel, X))) for kernel in prior.family.kernels]
     return float(
         np.sqrt(
             sum(
@@ -267,7 +267,8 @@ def _check_memory(members: Sequence[Published], prior: SharedPrior) -> None:
     rows = sum(len(part.sketch.matrix) for member in members for part in member.parts)
     people = sum(len(member.facts.X) for member in members)
     settings = 1 if prior.family is None else len(prior.family.settings)
-    if rows * max(people, settings * rows) > MOST_ENTRIES:
+    inner = people if prior.inducing is None else len(prior.inducing)
+    if max(rows * people, settings * rows**2, inner * people) > MOST_ENTRIES:
         raise ValueError(
             f"decoding these releases together would take too much memory ({rows} published rows, "
             f"{people} rows of inputs, {settings} settings of the prior); combine fewer of them"
