@@ -23,7 +23,11 @@ from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
 from cloakgp.plan.outcomes import Outcome
 from cloakgp.release.combine.compatible import gathered_members
-from cloakgp.release.combine.contents import combined_from_archive, is_combined
+from cloakgp.release.combine.contents import (
+    combined_from_archive,
+    is_combined,
+    members_from_archive,
+)
 from cloakgp.release.combine.guarantee import Overlap, check_overlap
 from cloakgp.release.combine.pooled import pooled_facts, shared_prior
 from cloakgp.release.decoding import mixtures_of
@@ -183,7 +187,8 @@ class Release(Published):
         """
         manifest, arrays = read_archive(path)
         if is_combined(manifest):
-            release = cls.of(**combined_from_archive(manifest, arrays, cls.of))
+            members = [cls.of(**fields) for fields in members_from_archive(manifest, arrays)]
+            release = cls.of(**combined_from_archive(manifest, arrays, members))
         else:
             release = cls.of(**from_archive(manifest, arrays))
         if check:

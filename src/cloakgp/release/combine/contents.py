@@ -7,7 +7,7 @@ alone, and taken out again byte for byte.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from cloakgp.release.file.manifest import (
 )
 from cloakgp.release.file.schema import Line, Prior
 from cloakgp.release.file.typed import Section, typed
+from cloakgp.release.published import Published
 
 if TYPE_CHECKING:
     from cloakgp.release.combine.combination import Combination
@@ -101,31 +102,42 @@ def check_combined(fields: dict[str, Any], arrays: Arrays) -> CombinedManifest:
     return manifest
 
 
-def combined_from_archive(
-    manifest: dict[str, Any], arrays: Arrays, make: Callable[..., Any]
-) -> dict[str, Any]:
-    """Return the fields of a combination, trusting none; ``make`` makes releases of theirs."""
-    fields = {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
+def members_from_archive(manifest: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
+    """Return the fields of every release of a combination, trusting none of them."""
     try:
-        checked = check_combined(fields, arrays)
-        section, by_member = checked.combination, _by_member(arrays)
-        members = gathered_members(
-            make(**from_archive(of_member, by_member[number]))
-            for number, of_member in enumerate(section.releases, start=1)
-        )
+        checked, by_member = check_combined(_fields(manifest), arrays), _by_member(arrays)
+    except ReleaseFileError as error:
+        raise refused(error) from error
+    releases = checked.combination.releases
+    return [from_archive(own, by_member[number]) for number, own in enumerate(releases, start=1)]
+
+
+def combined_from_archive(
+    manifest: dict[str, Any], arrays: Arrays, members: Sequence[Published]
+) -> dict[str, Any]:
+    """Return the fields of a combination whose releases have been read and checked."""
+    checked = typed(_fields(manifest), CombinedManifest)
+    section = checked.combination
+    try:
+        together = gathered_members(members)
         with np.errstate(all="ignore"):  # what overflows is refused for what comes out
-            facts = pooled_facts(members, _shared(section.prior, _own(arrays), members))
+            facts = pooled_facts(together, _shared(section.prior, _own(arrays), together))
     except (ValueError, ArithmeticError, MemoryError) as error:
         raise refused(error) from error
     return {
         "facts": facts,
-        "members": members,
+        "members": together,
         "overlap": section.people,
-        "target_names": members[0].target_names,
+        "target_names": together[0].target_names,
         "release_id": checked.release_id,
         "created": checked.created,
         "version": checked.cloakgp_version,
     }
+
+
+def _fields(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that are not those of the container."""
+    return {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
 
 
 def _by_member(arrays: Arrays) -> dict[int, Arrays]:
@@ -161,7 +173,7 @@ def _check_prior(section: CombinationOf, own: Arrays) -> None:
         raise ReleaseFileError(f"the release file holds entries unknown to it: {extra[:3]}")
 
 
-def _shared(prior: Prior, own: Arrays, members: tuple[Any, ...]) -> SharedPrior:
+def _shared(prior: Prior, own: Arrays, members: Sequence[Published]) -> SharedPrior:
     point = members[0].facts.X[:1]
     kernel = kernel_from_json(prior.kernel, kernel_arrays(own))
     evaluate(kernel, point)  # a kernel for other inputs is refused here
