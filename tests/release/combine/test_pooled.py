@@ -159,10 +159,11 @@ def test_points_that_matter_are_those_of_all_weighed_by_people():
 
 def test_what_takes_too_much_memory_is_refused_before_it_is_tried(monkeypatch):
     rows = sum(m.published_values for m in pair("learnt"))
-    for most in (200 * rows**2 - 1, 100 * 100 - 1):  # settings, or people by people
-        monkeypatch.setattr(pooled, "MOST_ENTRIES", most)
-        refused(pair("learnt"), "too much memory", "combine fewer")
-    monkeypatch.setattr(pooled, "MOST_ENTRIES", max(200 * rows**2, 100 * 100))
+    settings = len(pair("learnt")[0].facts.family.settings)
+    needed = settings * rows**2, 100 * 100  # a matrix for each setting, and people by people
+    monkeypatch.setattr(pooled, "MOST_ENTRIES", max(needed) - 1)
+    refused(pair("learnt"), "too much memory", "combine fewer")
+    monkeypatch.setattr(pooled, "MOST_ENTRIES", max(needed))
     Release.combine(pair("learnt"))
 
 
