@@ -30,6 +30,7 @@ EXPECTED = (
         "beyond the paper",
     ),
     ("classes-and-counts", "Ten classes, and counts", "beyond the paper"),
+    ("combined", "Releases that add up", "beyond the paper"),
     ("limits", "How close to the best possible, and how it moves with N", "beyond the paper"),
 )
 

@@ -159,7 +159,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     """Show every check, then what they come to."""
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("check", "result", "what was found"):
-        grid.add_column(title)
+        grid.add_column(title, overflow="fold")
     for check in report.checks:
         result = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
         grid.add_row(check.name, result, Text(printable(check.detail)))

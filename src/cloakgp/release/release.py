@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +22,14 @@ from cloakgp.files import write_file
 from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
 from cloakgp.plan.outcomes import Outcome
+from cloakgp.release.combine.compatible import gathered_members
+from cloakgp.release.combine.contents import (
+    combined_from_archive,
+    is_combined,
+    members_from_archive,
+)
+from cloakgp.release.combine.guarantee import Overlap, check_overlap
+from cloakgp.release.combine.pooled import pooled_facts, shared_prior
 from cloakgp.release.decoding import mixtures_of
 from cloakgp.release.file.archive import digests_of, read_archive, write_archive
 from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
@@ -47,17 +56,36 @@ Array = NDArray[np.float64]
 class Release(Published):
     """A published sketch: predicts anywhere, can be saved, loaded and verified."""
 
-    #: The class of a release of each kind of output; those of other modules enter themselves.
-    kinds: ClassVar[dict[type[Outcome], type[Release]]] = {}
+    #: The class of a release of each kind of output, and of several releases combined; those of
+    #: other modules enter themselves.
+    kinds: ClassVar[dict[tuple[type[Outcome], bool], type[Release]]] = {}
 
-    def __init_subclass__(cls, of: type[Outcome] | None = None) -> None:
+    def __init_subclass__(cls, of: type[Outcome] | None = None, several: bool = False) -> None:
         if of is not None:
-            Release.kinds[of] = cls
+            Release.kinds[of, several] = cls
 
     @staticmethod
     def of(**fields: Any) -> Release:
         """Return a release of the kind that its outputs ask for."""
-        return Release.kinds.get(type(fields["facts"].outcome), Release)(**fields)
+        kind = type(fields["facts"].outcome), "members" in fields
+        return Release.kinds.get(kind, Release)(**fields)
+
+    @staticmethod
+    def combine(
+        releases: Iterable[Release], *, people: Overlap = "unknown", learn: bool = False
+    ) -> Release:
+        """Return one predictor from several releases about the same inputs and outputs.
+
+        All sketches are decoded together, which is exact and costs nothing; learnt hyperparameters
+        are shared.  A person may be in several of the releases, unless ``people="disjoint"`` says
+        that nobody is: ``total_epsilon`` is what holds for everybody.  ``learn=True`` decodes with
+        the default family of priors, whatever priors the releases had.  Combinations are combined
+        release by release, and ``members`` are all of them.
+        """
+        overlap, members = check_overlap(people), gathered_members(releases)
+        facts = pooled_facts(members, shared_prior(members, learn))
+        names = members[0].target_names
+        return Release.of(facts=facts, members=members, overlap=overlap, target_names=names)
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -139,7 +167,7 @@ class Release(Published):
         rng = np.random.default_rng(random_state)
         with decoding():
             draws = [finite(m.draw(points, n_samples, rng)) for m in mixtures_of(self)]
-        return draws[0] if self.outputs == 1 and self.noisy.values.ndim == 1 else np.stack(draws, 1)
+        return draws[0] if self.plain else np.stack(draws, 1)
 
     def check_points(self, X: Any) -> Array:
         """Return X as a table with the columns of the training inputs, by name if it has names."""
@@ -151,8 +179,8 @@ class Release(Published):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all."""
-        manifest, arrays = self._to_archive()
-        check_fields(manifest, arrays)  # what would not be read is not written
+        manifest, arrays = self.contents()
+        self._check_contents(manifest, arrays)  # what would not be read is not written
         write_archive(path, manifest, arrays)
 
     @classmethod
@@ -164,7 +192,11 @@ class Release(Published):
         want the report of ``verify`` instead of an error.
         """
         manifest, arrays = read_archive(path)
-        release = cls.of(**from_archive(manifest, arrays))
+        if is_combined(manifest):
+            members = [cls.of(**fields) for fields in members_from_archive(manifest, arrays)]
+            release = cls.of(**combined_from_archive(manifest, arrays, members))
+        else:
+            release = cls.of(**from_archive(manifest, arrays))
         object.__setattr__(release, "digests", digests_of(manifest, arrays))
         if check:
             report = release.verify()
@@ -199,14 +231,20 @@ class Release(Published):
         ``allowed_signers`` lists for ``identity``.  Get these from somewhere else than the release.
         """
         trust = trusted(key, allowed_signers, identity)
-        return verify(self, inputs, exposure, check_signature(self.digest, signature, trust))
+        return self.checked(check_signature(self.digest, signature, trust), inputs, exposure)
+
+    def checked(
+        self, signature: SignatureCheck, inputs: Any = None, exposure: Any = None
+    ) -> VerificationReport:
+        """Return the report of ``verify``, with what was found of the signature."""
+        return verify(self, inputs, exposure, signature)
 
     def digest(self, algorithm: str = "sha256") -> bytes:
         """Return a hash ("sha256" or "sha512") of the file of this release.
 
         That is the file it was loaded from, else the file that ``save`` would write.
         """
-        digests = self.digests or digests_of(*self._to_archive())
+        digests = self.digests or digests_of(*self.contents())
         if algorithm not in digests:
             raise ValueError(f"algorithm must be one of {list(digests)}, not {algorithm!r}")
         return digests[algorithm]
@@ -259,7 +297,7 @@ class Release(Published):
         return dict(zip(names, columns, strict=True))
 
     def _stack(self, columns: list[Array]) -> Array:
-        return columns[0] if self.noisy.values.ndim == 1 else np.stack(columns, axis=-1)
+        return columns[0] if self.plain else np.stack(columns, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "mixtures"}
@@ -271,5 +309,9 @@ class Release(Published):
             f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
         )
 
-    def _to_archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what its file holds: a manifest and arrays."""
         return to_archive(self)
+
+    def _check_contents(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        check_fields(manifest, arrays)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cloakgp.gp.defaults import default_family
-from cloakgp.gp.family import Family
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.plan.facts import Facts
+from cloakgp.release.learnt import has_default_family
 from cloakgp.release.report.readings import Reading
 
 _HEAD = (
@@ -54,7 +53,7 @@ def settings_toml(reading: Reading) -> str:
 def _prior(facts: Facts, reading: Reading) -> dict[str, Any]:
     """Return what says which prior it was, as far as one line can."""
     if facts.family is not None:
-        return {"learn": "auto"} if _is_default(facts, facts.family) else {}
+        return {"learn": "auto"} if has_default_family(facts) else {}
     if np.any(facts.unit != 1.0):  # the default of each output, in units of its own
         return {"learn": "no"}
     try:
@@ -70,22 +69,13 @@ def _unknown(facts: Facts, reading: Reading) -> list[str]:
     if facts.groups is not None:
         found.append('groups = "…": the column that names the owner of each row')
     found += reading.unknown_settings()
-    if facts.family is not None and not _is_default(facts, facts.family):
+    if facts.family is not None and not has_default_family(facts):
         found.append(
             "kernel: learnt around a kernel or noise that was given; see the hyperparameters"
         )
     elif facts.family is None and "learn" not in _prior(facts, reading):
         found.append("kernel: one that takes more than a line; give it in Python")
     return found
-
-
-def _is_default(facts: Facts, family: Family) -> bool:
-    """Tell whether a family is what is learnt from if no kernel is given."""
-    usual = default_family(facts.X, facts.outcome.scales, facts.scale)
-    return len(usual.settings) == len(family.settings) and all(
-        ours.variances == theirs.variances and ours.noise_variance == theirs.noise_variance
-        for ours, theirs in zip(usual.settings, family.settings, strict=True)
-    )
 
 
 def toml_value(value: Any) -> str:

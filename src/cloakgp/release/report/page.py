@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from cloakgp.release.file.archive import contents_of, encoding_of
-from cloakgp.release.file.manifest import to_archive
 from cloakgp.release.learnt import hyperparameters
 from cloakgp.release.report.again import settings_toml
 from cloakgp.release.report.attacker import attacker, guess_of, percent
@@ -24,8 +23,8 @@ from cloakgp.release.report.readings import Reading, reading_of
 from cloakgp.release.report.svg import figure
 from cloakgp.release.report.words import Html, element, from_markdown, joined, sections
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE, statement
-from cloakgp.release.verify import VerificationReport, verify
+from cloakgp.release.statement import NOT_PRIVATE
+from cloakgp.release.verify import VerificationReport
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
@@ -41,7 +40,7 @@ def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> st
     """Return the page of a release, as HTML; it says of the signature what was found."""
     reading = reading_of(release)
     inputs = inputs_of(release.facts)
-    words, report = sections(statement(release)), verify(release, signature=signature)
+    words, report = sections(release.statement()), release.checked(signature)
     data = page_data(reading, inputs)
     main = [
         _picture(reading, inputs, data["model"] is not None, data["grid"] is not None),
@@ -50,7 +49,7 @@ def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> st
         _learnt(reading, words),
         _verified(report, words),
         _loading(release),
-        _again(reading),
+        _again(reading) if len(release.members) == 1 else _members(words),
     ]
     body = [_header(reading, inputs, report), element("main", *main), _footer(release)]
     return _document(_title(reading, inputs), body, as_json(data))
@@ -98,7 +97,11 @@ def _title(reading: Reading, inputs: list[Input]) -> str:
 def _header(reading: Reading, inputs: list[Input], report: VerificationReport) -> Html:
     release = reading.release
     people, count = release.facts.people, release.published_values
+    several = len(release.members)
     kind = "A differentially private release" if release.private else "A trial"
+    if several > 1:
+        kind = f"{several} {'differentially private releases' if release.private else 'trials'}"
+        kind += ", read together"
     noisy = "noisy " if release.private else ""
     lede = element(
         "p",
@@ -349,7 +352,7 @@ def _loading(release: Release) -> Html:
 
 def _file_of(release: Release) -> bytes | None:
     try:
-        parts = encoding_of(contents_of(*to_archive(release)))
+        parts = encoding_of(contents_of(*release.contents()))
     except ValueError:
         return None
     if sum(memoryview(part).nbytes for part in parts) > LARGEST_RELEASE:
@@ -371,6 +374,12 @@ def _again(reading: Reading) -> Html:
         element("button", "Copy", type="button", data_copy="settings"),
         id="again",
     )
+
+
+def _members(words: dict[str, str]) -> Html:
+    """Return what is combined; each release has settings of its own."""
+    text = from_markdown(words["What was published"])
+    return element("section", element("h2", "What it combines"), text, id="members")
 
 
 def _footer(release: Release) -> Html:

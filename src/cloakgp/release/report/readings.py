@@ -91,7 +91,7 @@ class Reading:
 
     def noise_settings(self) -> dict[str, Any]:
         """Return how outputs scatter around f, if that was fixed."""
-        return {"noise_variance": float(np.mean(self.release.facts.model.noise_variance))}
+        return {"noise_variance": self.release.facts.model.scatter}
 
     def unknown_settings(self) -> list[str]:
         """Return settings of this kind that a release does not hold."""
