@@ -190,7 +190,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
 
 def _gathered(facts: Facts) -> str:
     """Say at how many places people are gathered, if they are, and how far from there they are."""
-    return "" if facts.places is None else f", {gathered(facts.places, facts.names)}"
+    return "" if facts.places is None else f", {gathered(facts.places, facts.encoding.model_names)}"
 
 
 def _prior(facts: Facts) -> str:

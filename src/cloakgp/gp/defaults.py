@@ -2,13 +2,15 @@
 
 Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
 rough part added to a smooth one; with several inputs also with one that counts far more than the
-others.  Variances, noise and an unknown level are in units of the range of the outputs, or of the
-latent scale of classes and counts.  Chosen by measurement: docs/theory.md says what was tried.
+others.  A category is one input, whose levels are equally far apart however many people have them.
+Variances, noise and an unknown level are in units of the range of the outputs, or of the latent
+scale of classes and counts.  Chosen by measurement: docs/theory.md says what was tried.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from cloakgp.gp.family import Family, Setting, mean_kernel
 from cloakgp.gp.matrices import Array, Kernel
+from cloakgp.inputs.columns.table import Spreads
 
 #: Inputs that differ by less are taken for constant: no release file holds lengthscales that are a
 #: small share of their spread.
@@ -98,10 +101,11 @@ LOG_RATES = Scales(
 )
 
 
-def default_lengths(X: Array, counts: Array | None = None) -> Array:
-    """Return the default lengthscale of each input: its spread, times √L.
+def default_lengths(X: Array, counts: Array | None = None, spreads: Spreads | None = None) -> Array:
+    """Return the default lengthscale of each column of X: its spread, times √(inputs).
 
-    ``counts`` says how often each row of X counts, if not once.
+    ``counts`` says how often each row of X counts, if not once; ``spreads`` which columns make up
+    an input, and the spread of those where it is not that of X.
     """
     width = np.ptp(X, axis=0)
     width = np.where(width > SMALLEST_WIDTH, width, 0.0)
@@ -109,8 +113,21 @@ def default_lengths(X: Array, counts: Array | None = None) -> Array:
     # In units of the width: squares of tiny numbers would vanish.
     spread = np.where(width > 0, unit * np.sqrt(_variance((X - X.min(axis=0)) / unit, counts)), 1.0)
     # √L: distances between people grow like that with the number of inputs.
-    lengths: Array = spread * np.sqrt(X.shape[1])
+    lengths: Array = _stated(spread, spreads) * np.sqrt(_inputs(X, spreads))
     return lengths
+
+
+def _inputs(X: Array, spreads: Spreads | None) -> int:
+    """Return how many inputs there are: a category is one, whatever columns it takes."""
+    return X.shape[1] if spreads is None else len(spreads)
+
+
+def _stated(found: Array, spreads: Spreads | None) -> Array:
+    """Return spreads as they were found, or as they are stated."""
+    if spreads is None:
+        return found
+    told = [each for of_input in spreads for each in of_input]
+    return np.array([f if t is None else t for f, t in zip(found, told, strict=True)])
 
 
 def _variance(X: Array, counts: Array | None) -> Array:
@@ -122,27 +139,34 @@ def _variance(X: Array, counts: Array | None) -> Array:
     return variance
 
 
-def _family_lengths(X: Array, counts: Array | None) -> Array:
+def _family_lengths(X: Array, counts: Array | None, spreads: Spreads | None) -> Array:
     """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
-    if X.shape[1] <= MOST_INPUTS:
-        return default_lengths(X, counts)
+    if _inputs(X, spreads) <= MOST_INPUTS:
+        return default_lengths(X, counts, spreads)
     half = 0.5 * np.ptp(X, axis=0)
-    half = np.where(half > SMALLEST_WIDTH, half, 1.0)
+    half = _stated(np.where(half > SMALLEST_WIDTH, half, 1.0), spreads)
     spread = _variance((X - X.min(axis=0)) / half, counts)
     lengths: Array = half * np.sqrt(float(spread.sum()) or 1.0)
     return lengths
 
 
-def default_kernel(X: Array, std: float, counts: Array | None = None) -> Kernel:
+def default_kernel(
+    X: Array, std: float, counts: Array | None = None, spreads: Spreads | None = None
+) -> Kernel:
     """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
-    return ConstantKernel(std**2, "fixed") * RBF(_plain(default_lengths(X, counts)), "fixed")
+    lengths = default_lengths(X, counts, spreads)
+    return ConstantKernel(std**2, "fixed") * RBF(_plain(lengths), "fixed")
 
 
 def default_family(
-    X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
+    X: Array,
+    scales: Scales,
+    unit: float = 1.0,
+    counts: Array | None = None,
+    spreads: Spreads | None = None,
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _Shapes(_family_lengths(X, counts))
+    shapes = _shapes(X, counts, spreads)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -162,14 +186,18 @@ def default_family(
 
 
 def design_kernel(
-    X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
+    X: Array,
+    scales: Scales,
+    unit: float = 1.0,
+    counts: Array | None = None,
+    spreads: Spreads | None = None,
 ) -> Kernel:
     """Return the kernel that a sketch for the default family is designed for: a mean of all.
 
     A trend comes on top: at small budgets a mean of all alone has too little variance to be worth
     more than a number or two.
     """
-    shapes, std = _Shapes(_family_lengths(X, counts)), scales.design[0] * unit
+    shapes, std = _shapes(X, counts, spreads), scales.design[0] * unit
     mixes = _mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
@@ -193,7 +221,7 @@ class _Mix:
 
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
-    inputs = len(shapes.lengths)
+    inputs = len(shapes.inputs)
     if inputs > MOST_INPUTS:
         return [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
     mixes = [
@@ -214,10 +242,10 @@ def _mixes(shapes: _Shapes) -> list[_Mix]:
 
 
 class _Shapes:
-    """Kernels by their lengthscales, each once."""
+    """Kernels by their lengthscales, each once; ``inputs`` are the columns of each input."""
 
-    def __init__(self, lengths: Array) -> None:
-        self.lengths = lengths
+    def __init__(self, lengths: Array, inputs: list[slice]) -> None:
+        self.lengths, self.inputs = lengths, inputs
         self.kernels: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
 
@@ -229,7 +257,7 @@ class _Shapes:
 
     def one_input(self, number: int, factor: float) -> Shares:
         factors = np.full(len(self.lengths), LONG)
-        factors[number] = factor
+        factors[self.inputs[number]] = factor
         return self._one("smooth", factors * self.lengths)
 
     def _one(self, kind: str, lengths: Array) -> Shares:
@@ -240,6 +268,13 @@ class _Shapes:
             made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
             self.kernels.append(made)
         return ((self._numbers[key], 1.0),)
+
+
+def _shapes(X: Array, counts: Array | None, spreads: Spreads | None) -> _Shapes:
+    widths = [1] * X.shape[1] if spreads is None else [len(each) for each in spreads]
+    ends = np.cumsum([0, *widths]).tolist()
+    inputs = [slice(*pair) for pair in pairwise(ends)]
+    return _Shapes(_family_lengths(X, counts, spreads), inputs)
 
 
 def _normalised(belief: Belief) -> Belief:

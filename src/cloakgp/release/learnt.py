@@ -107,5 +107,5 @@ def _candidates(facts: Facts, mixture: Mixture) -> Candidates:
 
 def _with_default_family(facts: Facts) -> Facts:
     """Return the same facts with the default family of priors instead of a fixed one."""
-    family = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts)
+    family = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts, facts.spreads)
     return replace(facts, family=family)

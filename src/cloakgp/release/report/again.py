@@ -81,7 +81,7 @@ def _unknown(facts: Facts, reading: Reading) -> list[str]:
 
 def _is_default(facts: Facts, family: Family) -> bool:
     """Tell whether a family is what is learnt from if no kernel is given."""
-    usual = default_family(facts.X, facts.outcome.scales, facts.scale)
+    usual = default_family(facts.X, facts.outcome.scales, facts.scale, spreads=facts.spreads)
     return len(usual.settings) == len(family.settings) and all(
         ours.variances == theirs.variances and ours.noise_variance == theirs.noise_variance
         for ours, theirs in zip(usual.settings, family.settings, strict=True)
