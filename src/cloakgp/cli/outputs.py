@@ -36,7 +36,7 @@ def predictions(release: Release, points: pd.DataFrame | None = None) -> pd.Data
     rows = facts.points if points is None else release.check_points(points)
     rows = facts.at_codes(facts.codes_of(rows))
     pieces = [release.to_frame(rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)]
-    return pd.concat(pieces, ignore_index=True)
+    return facts.encoding.readable(pd.concat(pieces, ignore_index=True))
 
 
 def marked_predictions(release: Release, points: pd.DataFrame) -> pd.DataFrame:

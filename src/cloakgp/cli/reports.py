@@ -49,7 +49,7 @@ def plan_report(
     report["kernel"] = _kernel(plan.facts.kernel) if family is None else None
     report["settings"] = 1 if family is None else len(family.settings)
     report["best_guess"] = best_guess(plan.facts.budget.sigma)
-    report["points"] = plan.to_frame().to_dict("records")
+    report["points"] = _points(plan).to_dict("records")
     if compare:
         report["epsilons"] = []
         for epsilon in EPSILONS:
@@ -82,7 +82,7 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
         f"right at most {math.ceil(1000.0 * best_guess(facts.budget.sigma)) / 10.0:g} % of the "
         "time; tossing a coin gives 50 %.",
     )
-    frame = plan.to_frame()
+    frame = _points(plan)
     names = settings.output if len(settings.output) == len(facts.lo) else range(len(facts.lo))
     titles = {
         "noise_std": "noise for privacy (std)",
@@ -149,7 +149,7 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
 def show_search(console: Console, plan: SearchPlan) -> None:
     """Say how well a private search would choose, and show its candidates."""
     say(console, plan.summary())
-    frame = plan.to_frame()
+    frame = _points(plan)
     if "kernel" in frame:
         frame["kernel"] = [_kernel(params["kernel"]) for params in plan.candidates]
     show_table(console, frame, "Candidates (one person moves a loss by 'sensitivity')")
@@ -207,3 +207,8 @@ def _kernel(kernel: Any) -> str:
         return kernel_string(kernel)
     except ValueError:
         return str(kernel)
+
+
+def _points(plan: Plan) -> pd.DataFrame:
+    """Return the points that matter with their figures, inputs as people write them."""
+    return plan.facts.encoding.readable(plan.to_frame())

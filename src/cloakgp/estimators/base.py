@@ -433,7 +433,7 @@ def _workload(request: Request) -> tuple[Array, Array]:
     if request.at is None:
         points, weights = summarise(request.X, WORKLOAD, request.counts)
         # Means of people have shares of levels; a point that matters has a level.
-        return (
-            points if request.inputs is None else request.inputs.snap(points, request.X)
-        ), weights
+        if request.inputs is not None:
+            points = request.inputs.snap(points, request.X)
+        return points, weights
     return request.at, np.full(len(request.at), 1.0 / len(request.at))

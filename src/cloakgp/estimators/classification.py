@@ -58,7 +58,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     target : {"auto", "points", "latents"}
         Whether the design cares for the points ``at`` or, as in the paper, for the latent values
         at the training inputs.  "auto" takes what the plan forecasts to be better at the points.
-    inducing, approximation, design, decode, calibration, rank, columns, ledger, dataset, random_state
+    inducing, approximation, design, decode, calibration, rank
+        As in ``PrivateGPRegressor``.
+    columns, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
 

@@ -55,7 +55,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         Whether hyperparameters are learnt from the published sketch, as in ``PrivateGPRegressor``.
     iterations, target
         As in ``PrivateGPClassifier``.
-    inducing, approximation, design, decode, calibration, rank, columns, ledger, dataset, random_state
+    inducing, approximation, design, decode, calibration, rank
+        As in ``PrivateGPRegressor``.
+    columns, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
 

@@ -92,10 +92,8 @@ def _table(
     data: Any, names: tuple[str, ...] | None, inputs: Columns | None, what: str = "inputs"
 ) -> BlockTable:
     """Return inputs as blocks, those in memory too."""
-    stated = inputs if inputs is not None and inputs.names is not None else None
-    blocks = blocks_of(
-        data, None if stated is None else dict(zip(stated.labels, stated.columns, strict=True))
-    )
+    named = inputs is not None and inputs.names is not None
+    blocks = blocks_of(data, inputs.by_name if inputs is not None and named else None)
     if blocks is None:
         if what == "exposure" and np.ndim(data) == 1:
             data = np.asarray(data)[:, None]

@@ -68,7 +68,7 @@ def scan(
         seen = look(place)
         file = open_parquet(place, "only Parquet is scanned; convert it, or keep it elsewhere")
         _check_schema(place, file, public, private, kinds)
-        found |= {name: _column_of(file.schema_arrow.field(name).type) for name in public}
+        found |= {name: column_of_type(file.schema_arrow.field(name).type) for name in public}
         scanned = ScannedFile(str(place), seen, file.metadata.num_rows)
         groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         ranges += ranges_of(scanned, groups, min(MOST_ROWS, max(MOST_CELLS // wide, 1)))
@@ -166,7 +166,7 @@ def _check_schema(
             )
 
 
-def _column_of(type: Any) -> Column | str:
+def column_of_type(type: Any) -> Column | str:
     """Return what a public column of an Arrow type is, or in words why that cannot be known."""
     from pyarrow import types
 

@@ -8,7 +8,7 @@ from typing import Any
 from cloakgp.errors import TableError
 from cloakgp.inputs.blocks.dask import dask_inputs, dask_outputs
 from cloakgp.inputs.blocks.table import BlockColumn, BlockTable
-from cloakgp.inputs.columns import Column
+from cloakgp.inputs.columns import Column, Number
 from cloakgp.inputs.columns.recognition import check_stated
 
 
@@ -19,9 +19,9 @@ def blocks_of(X: Any, columns: Mapping[str, Column] | None = None) -> BlockTable
     """
     if not isinstance(X, BlockTable):
         return dask_inputs(X, columns)
-    known = {} if X.inputs is None else dict(zip(X.inputs.labels, X.inputs.columns, strict=True))
+    known = {} if X.inputs is None else X.inputs.by_name
     for name, column in check_stated(columns).items():
-        if known.get(name) != column:
+        if known.get(name, Number()) != column:
             raise TableError(
                 f"columns says of {name!r} what the scanned table does not know; give it to "
                 "cloakgp.scan(…, columns={…}) instead"

@@ -149,7 +149,7 @@ def _kind_of_values(values: list[Any], name: Any) -> Column:
     if any(isinstance(value, str) and _ISO_DATE.match(value) for value in values):
         raise ValueError(
             f"X holds strings that are dates in the column {name!r}; say so, and from which public "
-            f"date days are counted: columns={{{name!r}: Date('2020-01-01')}}, or convert them with "
+            f"date days are counted: columns={{{name!r}: Date('2020-01-01')}}, or use "
             "pd.to_datetime"
         )
     labels = as_labels(pd.Series(values, dtype=object))

@@ -1,4 +1,4 @@
-"""Tables of any library as series of pandas, column by column: types and gaps stay what they are."""
+"""Tables of any library as series of pandas, column by column; types and gaps stay as they are."""
 
 from __future__ import annotations
 

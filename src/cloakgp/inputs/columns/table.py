@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class Columns:
         return [*(self.names or (f"x{i}" for i in range(len(self.columns))))]
 
     @property
+    def by_name(self) -> dict[str, Column]:
+        """What each column is, as estimators take it."""
+        return dict(zip(self.labels, self.columns, strict=True))
+
+    @property
     def width(self) -> int:
         """How many columns the model has."""
         return sum(column.width for column in self.columns)
@@ -59,7 +65,7 @@ class Columns:
     def slices(self) -> tuple[slice, ...]:
         """Which columns of the model belong to each input."""
         ends = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
-        return tuple(slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(slice(*pair) for pair in pairwise(ends))
 
     @property
     def model_names(self) -> list[str]:
@@ -116,9 +122,20 @@ class Columns:
         frame.columns = self.labels
         return frame
 
+    def readable(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a table of ours, or one that starts with it, with its dates as people write them."""
+        shown = {
+            label: column.codes(frame[label], label)
+            for label, column in self.by_name.items()
+            if isinstance(column, Date)
+        }
+        return frame.assign(
+            **{n: [self.by_name[n].shown(code) for code in codes] for n, codes in shown.items()}
+        )
+
     def selected(self, names: Sequence[str]) -> Columns:
         """Return some of the columns, by name."""
-        known = dict(zip(self.labels, self.columns, strict=True))
+        known = self.by_name
         return Columns(tuple(names), tuple(known[name] for name in names))
 
     def stretched(self, values: NDArray[Any]) -> NDArray[Any]:
