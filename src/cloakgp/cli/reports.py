@@ -149,7 +149,7 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
 def show_search(console: Console, plan: SearchPlan) -> None:
     """Say how well a private search would choose, and show its candidates."""
     say(console, plan.summary())
-    frame = _points(plan)
+    frame = plan.to_frame()
     if "kernel" in frame:
         frame["kernel"] = [_kernel(params["kernel"]) for params in plan.candidates]
     show_table(console, frame, "Candidates (one person moves a loss by 'sensitivity')")

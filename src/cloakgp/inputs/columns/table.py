@@ -123,7 +123,7 @@ class Columns:
         return frame
 
     def readable(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a table of ours, or one that starts with it, with its dates as people write them."""
+        """Return a table that holds ours with its dates as people write them."""
         shown = {
             label: column.codes(frame[label], label)
             for label, column in self.by_name.items()

@@ -41,7 +41,7 @@ def _months(column: Date, lo: float, hi: float, step: int) -> list[tuple[float, 
     first = _day(column, lo)
     number = 12 * first.year + first.month - 1
     number -= number % step
-    found = []
+    found: list[tuple[float, str]] = []
     while len(found) < 100:
         year, month = divmod(number, 12)
         if year > datetime.MAXYEAR - 1:

@@ -57,8 +57,8 @@ def curve(
     """
     frame = Frame(*size, x=(input_.lo, input_.hi), y=y, top=26.0)
     columns = 5 if size != WIDE else 8
-    along = {"columns": columns, "x_ticks": input_.ticks(columns)}
-    at, parts = frame.across(x), [axes(frame, input_.name, name, **along)]
+    at = frame.across(x)
+    parts = [axes(frame, input_.name, name, columns=columns, x_ticks=input_.ticks(columns))]
     several = len(series) > 1
     series = [_cut(one, bounds) for one in series]
     for number, one in enumerate(series):
@@ -113,7 +113,7 @@ def table(x: Array, series: list[Series], input_: Input, bounds: Bounds) -> Html
     return element("table", element("thead", element("tr", *head)), body, class_="numbers")
 
 
-def _rows(x: Array, input_: Input) -> Array:
+def _rows(x: Array, input_: Input) -> NDArray[np.int64]:
     """Return the places that a table shows: a few, or one for each level."""
     if input_.levels is not None:
         return np.arange(0, len(x), 2)

@@ -141,7 +141,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
             "Dots are the public inputs. Colours fade where nobody is near: there the map shows "
             "what the model expects, not what it was told."
         ]
-        if len(some) == 1:
+        if len(some) == 1 and all(each.levels is None for each in inputs):
             words.append("Lines join places of equal value.")
         parts = [element("div", *both, class_="pair")]
         if len(some) > 1:

@@ -34,7 +34,8 @@ def nearness(facts: Facts, inputs: list[Input], points: Array) -> Array:
     tree = cKDTree(people)
     apart = tree.query(people, k=2)[0][:, 1] if len(people) > 1 else np.zeros(1)
     near = max(NEAR, 1.5 * float(np.quantile(apart, 0.9)))
-    distance = tree.query((points - lo) / width)[0]
+    stepped = [each.levels is not None for each in inputs]  # a level is as wide as its step
+    distance = tree.query((np.where(stepped, np.rint(points), points) - lo) / width)[0]
     return np.clip(1.0 - (distance - near) / near, FAINT, 1.0)
 
 

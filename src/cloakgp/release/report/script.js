@@ -361,7 +361,7 @@
   const DAY = 864e5;
   const start = (input) => Date.parse(`${input.origin}${input.origin.length > 10 ? "Z" : ""}`);
   const day = (input, v) => new Date(start(input) + Math.round(v) * DAY).toISOString().slice(0, 10);
-  const told = (input, v) => {
+  const written = (input, v) => {
     if (input.levels) return input.levels[level(v, input.levels.length)];
     return input.origin ? day(input, v) : shown(v);
   };
@@ -505,7 +505,7 @@
         const i = picture.varies[0];
         if (picture.svg.getAttribute("role") === "slider") {
           picture.svg.setAttribute("aria-valuenow", String(at[i]));
-          picture.svg.setAttribute("aria-valuetext", `${page.inputs[i].name} ${told(page.inputs[i], at[i])}; ${words}`);
+          picture.svg.setAttribute("aria-valuetext", `${page.inputs[i].name} ${written(page.inputs[i], at[i])}; ${words}`);
         } else picture.svg.setAttribute("aria-label", `${picture.svg.dataset.label}. ${words}`);
       });
       if (!from) return; // the pictures are as Python has drawn them
