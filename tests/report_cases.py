@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import (
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.kernels import Gibbs
+from cloakgp.kernels import Cells, Gibbs
 
 #: Names that would do harm if a page took them for HTML, script or style.
 NASTY = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "</style>'&amp;{{}}\\")
@@ -83,6 +83,10 @@ CASES = {
     "two outputs": _both,
     "map": lambda: _regressor(ARD, bounds=(100, 300)).fit(PLANE, pd.Series(PRICE, name="price")),
     "nasty": _nasty,
+    "cells": lambda: _regressor(
+        400.0 * Cells([[2.0, 1.0], [8.0, 2.0], [5.0, 4.0]], [1.0, 0.5]) + 900.0 * RBF(4.0),
+        bounds=(100, 300),
+    ).fit(PLANE, pd.Series(PRICE, name="price")),
     "three inputs": lambda: _regressor(bounds=(100, 300)).fit(
         SPACE, pd.Series(PRICE, name="price")
     ),

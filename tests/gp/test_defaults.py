@@ -1,5 +1,6 @@
 """The default family: it follows the inputs and the bounds, and nothing else."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from cloakgp.gp.defaults import (
     default_lengths,
     design_kernel,
 )
+from cloakgp.kernels import Cells
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, (50, 2)) * [1.0, 7.0]
@@ -84,8 +86,21 @@ def test_a_few_inputs_may_count_alone_and_many_share_one_lengthscale():
     alone = [k.length_scale / default_lengths(few) for k in default_family(few, NUMBERS).kernels]
     assert any(np.ptp(factors) > 1.0 for factors in alone)
     ranges = np.ptp(many, axis=0)
-    shared = [k.length_scale / ranges for k in default_family(many, NUMBERS).kernels]
-    assert all(np.ptp(factors) < 1e-9 for factors in shared)
+    kernels = default_family(many, NUMBERS).kernels
+    shared = [k.scale if isinstance(k, Cells) else k.length_scale for k in kernels]
+    assert all(np.ptp(lengths / ranges) < 1e-9 for lengths in shared)
+
+
+def test_many_inputs_may_fall_into_cells():
+    """Three kinds of people, far apart in many inputs, are three of the cells."""
+    kinds = RNG.normal(size=(3, MOST_INPUTS + 1))
+    rows = np.repeat(kinds, 20, axis=0) + 0.01 * RNG.normal(size=(60, MOST_INPUTS + 1))
+    for kernel in (k for k in default_family(rows, NUMBERS).kernels if isinstance(k, Cells)):
+        cell = kernel.cells(rows).reshape(3, 20)
+        assert not any(set(a) & set(b) for a, b in itertools.combinations(cell, 2))
+    assert not any(isinstance(k, Cells) for k in default_family(X, NUMBERS).kernels)
+    design = design_kernel(rows, NUMBERS)
+    assert "Cells" in repr(design)
 
 
 @pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)

@@ -2,9 +2,10 @@
 
 Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
 rough part added to a smooth one; with several inputs also with one that counts far more than the
-others.  A category is one input, whose levels are equally far apart however many people have them.
-Variances, noise and an unknown level are in units of the range of the outputs, or of the latent
-scale of classes and counts.  Chosen by measurement: docs/theory.md says what was tried.
+others, with many inputs with a number for each of a few cells.  A category is one input, whose
+levels are equally far apart however many people have them.  Variances, noise and an unknown level
+are in units of the range of the outputs, or of the latent scale of classes and counts.  Chosen by
+measurement: docs/theory.md says what was tried.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from cloakgp.gp.family import Family, Setting, mean_kernel
+from cloakgp.gp.inducing import centres
+from cloakgp.gp.kernels.cells import Cells
 from cloakgp.gp.matrices import Array, Kernel
 from cloakgp.inputs.columns.table import Spreads
 
@@ -30,26 +33,42 @@ Belief = tuple[tuple[float, float], ...]  # values, each with how much it is bel
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
 #: (Matérn with ν = 1/2).
 SMOOTH: Belief = (
+    (8.0, 0.3),
     (4.0, 0.3),
     (2.0, 1.0),
-    (1.0, 2.0),
+    (1.0, 2.6),
     (0.5, 0.2),
-    (0.25, 0.07),
-    (0.125, 0.09),
-    (0.0625, 0.07),
+    (0.25, 0.15),
+    (0.125, 0.3),
+    (0.0625, 0.3),
 )
-RAGGED: Belief = ((2.0, 0.035), (0.5, 0.03))
+RAGGED: Belief = ((2.0, 0.1), (0.5, 0.09))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = ((1.0, 0.125, 0.1, 0.2), (1.0, -0.5, 0.1, 0.2), (1.0, 0.0625, 0.03, 0.2))
+TWO_SCALES = ((1.0, 0.125, 0.1, 0.8), (1.0, -0.5, 0.1, 0.8), (1.0, 0.0625, 0.03, 0.8))
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
 #: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
-#: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts for more
-#: than it is believed in: what a sketch leaves out, no decoding can find.
-ROUGH, ROUGH_SHARE = 0.25, 1.5
+#: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
+#: how much that is believed in; and the share of the first in what a sketch is designed for.
+CELLS, DESIGN_CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5)), 0.5
+#: Lengthscales up to this are rough.
+ROUGH = 0.25
+#: What a sketch is designed for: shares of smooth and of ragged kernels, beside one input that
+#: counts.  Less rough than what is believed in, or rough functions that may not be there would
+#: take the budget of smooth ones; not less than this, since no decoding finds what a sketch omits.
+DESIGN_SMOOTH: Belief = (
+    (4.0, 0.3),
+    (2.0, 1.0),
+    (1.0, 2.83),
+    (0.5, 0.2),
+    (0.25, 0.105),
+    (0.125, 0.165),
+    (0.0625, 0.115),
+)
+DESIGN_RAGGED: Belief = ((2.0, 0.05), (0.5, 0.075))
 
 
 @dataclass(frozen=True)
@@ -72,9 +91,9 @@ class Scales:
 
 #: For numbers, in units of hi − lo.
 NUMBERS = Scales(
-    smooth=((0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
+    smooth=((0.05, 0.03), (0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
     both=((0.1, 0.1), (0.2, 0.3), (0.4, 1.0)),
-    rough=((0.1, 0.1), (0.2, 0.6), (0.4, 1.0)),
+    rough=((0.05, 0.2), (0.1, 0.7), (0.2, 0.6), (0.4, 1.0)),
     level=0.3,
     noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
     design=(0.15, 0.1),
@@ -88,6 +107,7 @@ LOG_ODDS = Scales(
     level=1.0,
     noise=((0.0, 1.0),),
     design=(3.0, 0.0),
+    roughness=0.3,
 )
 #: For logarithms of rates.
 LOG_RATES = Scales(
@@ -97,7 +117,6 @@ LOG_RATES = Scales(
     level=1.0,
     noise=((0.0, 1.0), (0.4, 0.5)),
     design=(1.0, 0.0),
-    roughness=4.0,
 )
 
 
@@ -113,13 +132,14 @@ def default_lengths(X: Array, counts: Array | None = None, spreads: Spreads | No
     # In units of the width: squares of tiny numbers would vanish.
     spread = np.where(width > 0, unit * np.sqrt(_variance((X - X.min(axis=0)) / unit, counts)), 1.0)
     # √L: distances between people grow like that with the number of inputs.
-    lengths: Array = _stated(spread, spreads) * np.sqrt(_inputs(X, spreads))
+    lengths: Array = _stated(spread, spreads) * np.sqrt(len(_inputs(X, spreads)))
     return lengths
 
 
-def _inputs(X: Array, spreads: Spreads | None) -> int:
-    """Return how many inputs there are: a category is one, whatever columns it takes."""
-    return X.shape[1] if spreads is None else len(spreads)
+def _inputs(X: Array, spreads: Spreads | None) -> list[slice]:
+    """Return the columns of each input: a category is one input, whatever columns it takes."""
+    widths = [1] * X.shape[1] if spreads is None else [len(each) for each in spreads]
+    return [slice(*pair) for pair in pairwise(np.cumsum([0, *widths]).tolist())]
 
 
 def _stated(found: Array, spreads: Spreads | None) -> Array:
@@ -141,7 +161,7 @@ def _variance(X: Array, counts: Array | None) -> Array:
 
 def _family_lengths(X: Array, counts: Array | None, spreads: Spreads | None) -> Array:
     """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
-    if _inputs(X, spreads) <= MOST_INPUTS:
+    if len(_inputs(X, spreads)) <= MOST_INPUTS:
         return default_lengths(X, counts, spreads)
     half = 0.5 * np.ptp(X, axis=0)
     half = _stated(np.where(half > SMALLEST_WIDTH, half, 1.0), spreads)
@@ -166,7 +186,7 @@ def default_family(
     spreads: Spreads | None = None,
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _shapes(X, counts, spreads)
+    shapes = _Shapes(X, counts, spreads)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -192,17 +212,17 @@ def design_kernel(
     counts: Array | None = None,
     spreads: Spreads | None = None,
 ) -> Kernel:
-    """Return the kernel that a sketch for the default family is designed for: a mean of all.
+    """Return the kernel that a sketch for the default family is designed for: a mean of many.
 
-    A trend comes on top: at small budgets a mean of all alone has too little variance to be worth
+    A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
-    shapes, std = _shapes(X, counts, spreads), scales.design[0] * unit
-    mixes = _mixes(shapes)
+    shapes, std = _Shapes(X, counts, spreads), scales.design[0] * unit
+    mixes = _design_mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
         for number, share in mix.shares:
-            shares[number] += share * mix.belief * (1.0 if mix.kind == "smooth" else ROUGH_SHARE)
+            shares[number] += share * mix.belief
     variances = std**2 * shares / shares.sum()
     ((trend, _),) = shapes.smooth(1.0)
     variances[trend] += (scales.trend * unit) ** 2
@@ -221,31 +241,52 @@ class _Mix:
 
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
-    inputs = len(shapes.inputs)
-    if inputs > MOST_INPUTS:
-        return [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+    if len(shapes.inputs) > MOST_INPUTS:
+        smooth = [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+        cells = [
+            _Mix(_both(shapes.smooth(1.0), shapes.cells(count), share), belief)
+            for count, share, belief in CELLS
+        ]
+        return smooth + cells
     mixes = [
         _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
     ]
     mixes += [_Mix(shapes.ragged(f), belief, "rough") for f, belief in RAGGED]
     for long, short, share, belief in TWO_SCALES:
         rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
-        both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
-        mixes.append(_Mix(both, belief, "both"))
-    if inputs > 1:
-        mixes += [
-            _Mix(shapes.one_input(i, f), belief / inputs)
-            for i in range(inputs)
-            for f, belief in ONE_INPUT
-        ]
-    return mixes
+        mixes.append(_Mix(_both(shapes.smooth(long), rough, share), belief, "both"))
+    return mixes + _one_input_mixes(shapes)
+
+
+def _design_mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return the kernels that a sketch is designed for, with their shares."""
+    if len(shapes.inputs) > MOST_INPUTS:
+        whole = sum(belief for _, belief in MANY_INPUTS)
+        smooth = [_Mix(shapes.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
+        return [*smooth, _Mix(shapes.cells(CELLS[0][0]), DESIGN_CELLS)]
+    smooth = [_Mix(shapes.smooth(f), share) for f, share in DESIGN_SMOOTH]
+    ragged = [_Mix(shapes.ragged(f), share) for f, share in DESIGN_RAGGED]
+    return smooth + ragged + _one_input_mixes(shapes)
+
+
+def _one_input_mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return kernels in which one of several inputs counts far more than the others."""
+    inputs = len(shapes.inputs)
+    if inputs == 1:
+        return []
+    return [
+        _Mix(shapes.one_input(i, f), belief / inputs)
+        for i in range(inputs)
+        for f, belief in ONE_INPUT
+    ]
 
 
 class _Shapes:
-    """Kernels by their lengthscales, each once; ``inputs`` are the columns of each input."""
+    """Kernels by their lengthscales, each once."""
 
-    def __init__(self, lengths: Array, inputs: list[slice]) -> None:
-        self.lengths, self.inputs = lengths, inputs
+    def __init__(self, X: Array, counts: Array | None, spreads: Spreads | None) -> None:
+        self.X, self.counts, self.lengths = X, counts, _family_lengths(X, counts, spreads)
+        self.inputs = _inputs(X, spreads)
         self.kernels: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
 
@@ -260,21 +301,20 @@ class _Shapes:
         factors[self.inputs[number]] = factor
         return self._one("smooth", factors * self.lengths)
 
+    def cells(self, count: int) -> Shares:
+        made = centres(self.X, count, self.lengths, self.counts)
+        return self._once(("cells", (float(count),)), Cells(made, _plain(self.lengths)))
+
     def _one(self, kind: str, lengths: Array) -> Shares:
-        key = (kind, tuple(lengths.tolist()))
+        plain = _plain(lengths)
+        made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
+        return self._once((kind, tuple(lengths.tolist())), made)
+
+    def _once(self, key: tuple[str, tuple[float, ...]], made: Kernel) -> Shares:
         if key not in self._numbers:
             self._numbers[key] = len(self.kernels)
-            plain = _plain(lengths)
-            made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
             self.kernels.append(made)
         return ((self._numbers[key], 1.0),)
-
-
-def _shapes(X: Array, counts: Array | None, spreads: Spreads | None) -> _Shapes:
-    widths = [1] * X.shape[1] if spreads is None else [len(each) for each in spreads]
-    ends = np.cumsum([0, *widths]).tolist()
-    inputs = [slice(*pair) for pair in pairwise(ends)]
-    return _Shapes(_family_lengths(X, counts, spreads), inputs)
 
 
 def _normalised(belief: Belief) -> Belief:
@@ -282,8 +322,10 @@ def _normalised(belief: Belief) -> Belief:
     return tuple((value, weight / total) for value, weight in belief)
 
 
-def _scaled(mix: Shares, share: float) -> Shares:
-    return tuple((number, share * part) for number, part in mix)
+def _both(first: Shares, second: Shares, share: float) -> Shares:
+    """Return a mix of two, in which the second has this share."""
+    mixed = ((first, 1.0 - share), (second, share))
+    return tuple((number, whole * part) for mix, whole in mixed for number, part in mix)
 
 
 def _plain(lengths: Array) -> Any:
