@@ -143,7 +143,8 @@ class Release(Published):
 
         ``inputs`` is the scaler that the release was made behind, such as the StandardScaler of a
         Pipeline, or ``Columns``.  Its numbers go into the file, so they must be public: the scaler
-        must have seen X alone.  What was published stays as it is.
+        must have seen X alone.  What was published stays as it is.  That it is the right scaler is
+        for the publisher to know: the release cannot tell.
         """
         facts = self.facts
         if facts.inputs is not None:

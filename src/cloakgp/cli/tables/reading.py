@@ -22,7 +22,7 @@ from cloakgp.cli.tables.owners import owner_key
 from cloakgp.cli.tables.parquet_table import ParquetTable
 from cloakgp.errors import CommandError, printable
 from cloakgp.inputs.blocks import BlockColumn, BlockTable
-from cloakgp.inputs.columns import Category, Column, Number
+from cloakgp.inputs.columns import Boolean, Category, Column, Number
 from cloakgp.inputs.columns.values import as_labels
 from cloakgp.inputs.tables import DATES, check_columns, input_column, missing_inputs
 
@@ -197,7 +197,13 @@ class _PublicColumns:
             missing = column is not None and column.missing is not None
             return self.numbers(name, missing=missing)
         levels = column.levels if isinstance(column, Category) else ()
-        return self.table.raw(name, levels)
+        raw = self.table.raw(name, levels)
+        if column != Boolean():
+            return raw
+        try:
+            return column.codes(raw, input_column(self.path, name)).astype(bool)
+        except ValueError as error:
+            raise CommandError(printable(error)) from None
 
     def category(self, name: str) -> pd.Categorical:
         """Return a category whose levels are those that it has."""

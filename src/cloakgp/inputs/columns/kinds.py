@@ -34,9 +34,8 @@ Array = NDArray[np.float64]
 MOST_LEVELS = 1000
 #: What dates are counted from, unless told.
 ORIGIN = "2000-01-01"
-#: How far apart levels are for the default prior, whatever their shares: two levels are as far
-#: apart as the halves of a balanced column of zeros and ones, and a rare one is no further away.
-LEVEL_SPREAD, FLAG_SPREAD = math.sqrt(0.5), 0.5
+#: The spread of a flag for the default prior: that of a balanced column of zeros and ones.
+FLAG_SPREAD = 0.5
 #: Scales and shifts beyond this have no square among floats.
 LARGEST = 1e120
 
@@ -214,7 +213,10 @@ class Category(Column):
 
     @property
     def spreads(self) -> tuple[float | None, ...]:
-        return (LEVEL_SPREAD,) * len(self.levels)
+        # That of all levels together if each had as many people, √(1 − 1/k): so two people differ
+        # as much as in a number on average, and a rare level is no further away than a common one.
+        count = len(self.levels)
+        return (math.sqrt(1.0 - 1.0 / max(count, 2)),) * count
 
     def codes(self, values: pd.Series, where: str) -> Array:
         labels = as_labels(values)

@@ -18,7 +18,7 @@ import pandas as pd
 from cloakgp.inputs.columns.kinds import Boolean, Category, Column, Date, Number
 from cloakgp.inputs.columns.series import all_series
 from cloakgp.inputs.columns.table import Columns
-from cloakgp.inputs.columns.values import as_labels
+from cloakgp.inputs.columns.values import as_labels, is_missing
 from cloakgp.inputs.frames import column_names
 
 #: Levels that are taken from X, at most: a column with more is a name or free text.
@@ -127,16 +127,18 @@ def _kind_of(series: pd.Series, name: Any) -> Column:
         return Number()
     if pd.api.types.is_timedelta64_dtype(dtype):
         raise _durations(name)
-    return _kind_of_values([v for v in series.astype(object) if v is not None and v == v], name)
+    return _kind_of_values([v for v in series.astype(object) if not is_missing(v)], name)
 
 
 def _kind_of_values(values: list[Any], name: Any) -> Column:
     """Look at values whose type says nothing: objects and strings."""
+    if not values:
+        raise ValueError(f"the column {name!r} of X has no values; leave it out")
     if any(isinstance(value, _DURATIONS) for value in values):
         raise _durations(name)
-    if values and all(isinstance(value, bool | np.bool_) for value in values):
+    if all(isinstance(value, bool | np.bool_) for value in values):
         return Boolean()
-    if values and all(isinstance(value, datetime.date | np.datetime64) for value in values):
+    if all(isinstance(value, datetime.date | np.datetime64) for value in values):
         return Date(utc=any(getattr(value, "tzinfo", None) is not None for value in values))
     odd = [v for v in values if not isinstance(v, str | int | float | np.number | np.bool_)]
     if odd:
@@ -172,7 +174,7 @@ def _category(levels: list[Any], name: Any) -> Category:
             "Category([…])}"
         )
     if not levels:
-        raise ValueError(f"the column {name!r} of X has no values; leave it out")
+        raise ValueError(f"the column {name!r} of X has no levels; leave it out")
     return Category(tuple(levels))
 
 

@@ -24,8 +24,7 @@ def series_of(
 def all_series(table: Any, what: str = "X") -> list[pd.Series]:
     """Return every column of a two-dimensional table."""
     if isinstance(table, pd.DataFrame):
-        found = [table.iloc[:, place] for place in range(table.shape[1])]
-        return [series.reset_index(drop=True) for series in found]
+        return [_pandas(table.iloc[:, place]) for place in range(table.shape[1])]
     library = type(table).__module__.partition(".")[0]
     if library == "polars" and hasattr(table, "get_columns"):
         return [_polars(column) for column in table.get_columns()]
@@ -38,6 +37,12 @@ def all_series(table: Any, what: str = "X") -> list[pd.Series]:
             "single column into a table with .reshape(-1, 1)"
         )
     return [pd.Series(array[:, place]) for place in range(array.shape[1])]
+
+
+def _pandas(series: pd.Series) -> pd.Series:
+    if isinstance(series.dtype, pd.ArrowDtype):
+        return _arrow(series.array.__arrow_array__())
+    return series.reset_index(drop=True)
 
 
 def _polars(column: Any) -> pd.Series:
@@ -68,7 +73,5 @@ def _arrow(column: Any) -> pd.Series:
         import pyarrow
 
         column = column.cast(pyarrow.timestamp("us"))
-    elif types.is_string(column.type) or types.is_large_string(column.type):
-        column = column.dictionary_encode()  # each label once
     found: pd.Series = column.to_pandas()
     return found.reset_index(drop=True)

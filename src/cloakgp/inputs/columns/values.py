@@ -18,16 +18,21 @@ _WORDS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 
+def is_missing(value: Any) -> bool:
+    """Tell whether a raw value is a gap, in whatever way a library writes it."""
+    if value is None or value is pd.NaT or value is pd.NA:
+        return True
+    return isinstance(value, float | np.floating | np.datetime64) and bool(value != value)
+
+
 def label_of(value: Any) -> str | None:
     """Return a label as a string, None if it is missing: 3 and 3.0 are both "3"."""
-    if value is None or value is pd.NaT or value is pd.NA:
+    if is_missing(value):
         return None
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     if isinstance(value, float | np.floating):
         number = float(value)
-        if np.isnan(number):
-            return None
         return str(int(number)) if number.is_integer() else repr(number)
     return str(value)
 
@@ -38,7 +43,8 @@ def as_labels(values: pd.Series) -> pd.Series:
         names = np.array([label_of(c) for c in values.cat.categories] + [None], dtype=object)
         return pd.Series(names[values.cat.codes.to_numpy()], dtype=object)
     distinct = {value: label_of(value) for value in pd.unique(values.astype(object))}
-    return pd.Series([distinct[v] if v == v else None for v in values.astype(object)], dtype=object)
+    known = (None if is_missing(value) else distinct[value] for value in values.astype(object))
+    return pd.Series(list(known), dtype=object)
 
 
 def as_numbers(values: pd.Series, where: str, *, missing: bool = False) -> Array:
@@ -99,8 +105,10 @@ def moment_of(value: Any) -> datetime.datetime | None:
             return None
     if isinstance(value, np.datetime64):
         value = pd.Timestamp(value)
+    if value is pd.NaT:
+        return None
     if isinstance(value, pd.Timestamp):
-        value = None if value is pd.NaT else value.to_pydatetime(warn=False)
+        value = value.to_pydatetime(warn=False)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         value = datetime.datetime.combine(value, datetime.time())
     plain = isinstance(value, datetime.datetime) and value.tzinfo is None
@@ -129,10 +137,10 @@ def _parsed(values: pd.Series, where: str) -> pd.Series:
             f"{where} holds numbers, and this column is of dates; give dates such as 2020-01-31"
         )
     objects = values.astype(object)
-    zones = {_has_zone(value) for value in objects if not _is_missing(value)}
+    zones = {_has_zone(value) for value in objects if not is_missing(value)}
     if len(zones) > 1:
         raise ValueError(f"{where} holds times with and without a time zone; give one kind")
-    texts = objects.map(lambda value: None if _is_missing(value) else value)
+    texts = objects.map(lambda value: None if is_missing(value) else value)
     try:
         moments = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
     except (TypeError, ValueError):
@@ -154,10 +162,6 @@ def _has_zone(value: Any) -> bool:
     return getattr(value, "tzinfo", None) is not None
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NaT or value is pd.NA or value != value
-
-
 def _refuse_missing(codes: Array, where: str, allowed: bool, remedy: str) -> Array:
     missing = int(np.isnan(codes).sum())
     if missing and not allowed:
@@ -170,6 +174,6 @@ def _refuse_missing(codes: Array, where: str, allowed: bool, remedy: str) -> Arr
 
 def _example(values: pd.Series) -> str:
     for value in values.astype(object):
-        if not _is_missing(value) and not isinstance(value, int | float):
+        if not is_missing(value) and not isinstance(value, int | float):
             return repr(value)[:60]
     return repr(values.iloc[0])[:60] if len(values) else "nothing"
