@@ -35,7 +35,7 @@ from cloakgp.gp.kernels.stretch import stretched
 from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.matrices import has_white_noise
-from cloakgp.gp.rows import check_rows, points_of, refuse_dates
+from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.blocks import blocks_of
@@ -44,6 +44,7 @@ from cloakgp.inputs.columns import recognise
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
+from cloakgp.plan.rows import points_of
 from cloakgp.privacy import Budget, Ledger, Noise, Spend
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
@@ -235,7 +236,7 @@ class PrivateGP(BaseEstimator):
         X, counts, spreads = request.X, request.counts, request.spreads
         belief: Belief = scales.noise if noise is None else ((math.sqrt(noise) / unit, 1.0),)
         if not self._learns(len(X), noisy):
-            kernel = stretched(self.kernel, request.inputs)
+            kernel = stretched(self.kernel, request.widths)
             if kernel is None:
                 kernel = default_kernel(X, fixed.std * unit, counts, spreads)
             std = fixed.noise * unit if noise is None else math.sqrt(noise)
@@ -244,7 +245,7 @@ class PrivateGP(BaseEstimator):
             family = default_family(X, replace(scales, noise=belief), unit, counts, spreads)
             kernel = design_kernel(X, scales, unit, counts, spreads)
         else:
-            given = stretched(self.kernel, request.inputs)
+            given = stretched(self.kernel, request.widths)
             family = free_family(given, tuple((s * unit, w) for s, w in belief))
             kernel = family.mean_kernel()
         variance = (scales.design[1] * unit) ** 2 if noise is None else noise
@@ -318,7 +319,8 @@ class PrivateGP(BaseEstimator):
             return model(kernel, X, noise, counts)
         wanted = self.inducing
         if np.ndim(wanted) > 0:
-            wanted = points_of(wanted, request.inputs, request.names, X.shape[1], "inducing")
+            given = points_of(wanted, request.inputs, request.names, X.shape[1], "inducing")
+            wanted = np.asarray(given)
         inducing = place_inducing(X, wanted, counts)
         return SparseModel(kernel, X, noise, inducing, self.approximation, counts)
 
@@ -425,7 +427,7 @@ def _remember_names(estimator: Any, names: tuple[str, ...] | None, count: int) -
 
 def _named(people: People, at: Any) -> Array:
     """Return the points that matter as rows of the model."""
-    return points_of(at, people.inputs, people.names, people.X.shape[1], "at")
+    return np.asarray(points_of(at, people.inputs, people.names, people.X.shape[1], "at"))
 
 
 def _workload(request: Request) -> tuple[Array, Array]:

@@ -21,13 +21,14 @@ from cloakgp.gp.family import Family, Setting, mean_kernel
 from cloakgp.gp.inducing import centres
 from cloakgp.gp.kernels.cells import Cells
 from cloakgp.gp.matrices import Array, Kernel
-from cloakgp.inputs.columns.table import Spreads
 
 #: Inputs that differ by less are taken for constant: no release file holds lengthscales that are a
 #: small share of their spread.
 SMALLEST_WIDTH = 1e-140
 
 Kind = Literal["smooth", "both", "rough"]
+#: Of each input the spreads of its columns; None: that of X.
+Spreads = tuple[tuple[float | None, ...], ...]
 Belief = tuple[tuple[float, float], ...]  # values, each with how much it is believed in
 
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones

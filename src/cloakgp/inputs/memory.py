@@ -75,8 +75,7 @@ def _series(series: pd.Series | pd.Index) -> Buffers:
     if isinstance(dtype, np.dtype):
         return [series.to_numpy(copy=False)]
     if isinstance(dtype, pd.CategoricalDtype):
-        codes = series.cat.codes if isinstance(series, pd.Series) else series.codes
-        return [np.asarray(codes)]
+        return [np.asarray(series.array.codes)]
     if isinstance(dtype, pd.DatetimeTZDtype):
         return [series.array.asi8]
     if isinstance(dtype, pd.ArrowDtype):

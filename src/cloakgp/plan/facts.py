@@ -25,7 +25,6 @@ from cloakgp.gp.family import Family
 from cloakgp.gp.likelihoods import Likelihood, linearise
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.places import Places
-from cloakgp.gp.rows import ModelRows, points_of
 from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
 from cloakgp.gp.sparse import Approximation, SparseModel
@@ -33,6 +32,7 @@ from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.columns.table import Columns, Spreads
 from cloakgp.plan.asked import asked_of, lossless
 from cloakgp.plan.outcomes import Numbers, Outcome, Task
+from cloakgp.plan.rows import ModelRows, points_of
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 

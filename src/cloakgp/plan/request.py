@@ -44,6 +44,12 @@ class Request:
         return None if self.places is None else self.places.node_counts
 
     @property
+    def widths(self) -> tuple[int, ...] | None:
+        """How many columns of X each input takes; None if all are numbers."""
+        inputs = self.inputs
+        return None if inputs is None else tuple(each.width for each in inputs.columns)
+
+    @property
     def spreads(self) -> Spreads | None:
         """What the default prior is told of each input; None if all are numbers."""
         return None if self.inputs is None else self.inputs.spreads

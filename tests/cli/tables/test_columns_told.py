@@ -56,7 +56,7 @@ def test_a_csv_of_raw_inputs_is_released_and_asked_in_raw_values(csv, tmp_path):
     ]
     assert len(found) == 8
     assert (found[0]["age"], found[0]["region"], found[0]["visit"]) == (None, "west", "2023-05-01")
-    assert {row["smoker"] for row in found} == {"true", "false"}
+    assert {row["smoker"] for row in found} == {True, False}
     succeeds(run("predict", release, "--at", csv))
     succeeds(run("verify", release, "--inputs", csv))
     fails(

@@ -3,10 +3,9 @@
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from cloakgp.columns import Category, Columns, Number
 from cloakgp.gp.kernels.stretch import stretched
 
-COLUMNS = Columns(("a", "b"), (Number(), Category(("x", "y", "z"))))
+COLUMNS = (1, 3)  # a number, and a category of three levels
 
 
 def test_levels_share_the_lengthscale_of_their_input():

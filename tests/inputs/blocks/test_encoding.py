@@ -69,8 +69,8 @@ def test_unknown_levels_and_gaps_are_refused_with_the_block(tmp_path):
     (part,) = scan(tmp_path, inputs=NAMES, columns=STATED)[0].parts
     with pytest.raises(TableError, match="row group 0, column 'region', has 'mars'"):
         part.read()
+    gaps = FRAME.assign(visit=pd.NaT)
     with pytest.raises(TableError, match="here, column 'visit', is missing in 60"):
-        gaps = FRAME.assign(visit=pd.NaT)
         encoded(recognise(FRAME, STATED), gaps, "here")
 
 

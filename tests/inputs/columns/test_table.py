@@ -36,13 +36,13 @@ def test_columns_of_the_model_have_names_and_places():
     ]
     assert [(cut.start, cut.stop) for cut in COLUMNS.slices] == [(0, 2), (2, 4), (4, 5), (5, 6)]
     assert COLUMNS.width == 6
-    assert COLUMNS.stretched(np.array([1, 2, 3, 4])).tolist() == [1, 1, 2, 2, 3, 4]
 
 
 def test_means_of_people_are_snapped_to_raw_values():
     mean = np.array([[35.0, 0.2, 0.4, 0.6, 5.4, 0.7]])
     assert COLUMNS.snap(mean, np.array(ROWS)).tolist() == [[35.0, 0.0, 0.0, 1.0, 5.0, 1.0]]
-    timely = np.array(ROWS) + [0, 0, 0, 0, 0.5, 0]
+    timely = np.array(ROWS)
+    timely[:, 4] += 0.5
     assert COLUMNS.snap(mean, timely)[0, 4] == 5.4
 
 

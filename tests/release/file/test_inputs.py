@@ -64,7 +64,7 @@ def test_the_origin_of_dates_is_always_written():
         (
             1,
             {"kind": "category", "levels": ["a", "b"]},
-            "take 9 columns of the model, which has 10",
+            "take 9 columns of the model",
         ),
         (1, {"kind": "category"}, "not sound"),
         (2, {"kind": "date", "origin": "soon"}, "not sound: origin"),

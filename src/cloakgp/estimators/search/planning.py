@@ -30,11 +30,12 @@ from cloakgp.estimators.search.folds import (
     plan_candidate,
     split_rows,
 )
-from cloakgp.gp.rows import check_rows, points_of
+from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.checks import as_float, owner_codes
 from cloakgp.inputs.columns import Columns, recognise
 from cloakgp.inputs.frames import column_names
 from cloakgp.plan.request import OF_SPENDS, Request, settings_of
+from cloakgp.plan.rows import points_of
 from cloakgp.plan.search import SearchPlan
 from cloakgp.plan.search_forecast import draws_by_candidate, forecast
 from cloakgp.privacy import (
@@ -254,7 +255,9 @@ class Planning:
             X=rows,
             names=names,
             inputs=inputs,
-            at=None if at is None else points_of(at, inputs, names, rows.shape[1], "at"),
+            at=None
+            if at is None
+            else np.asarray(points_of(at, inputs, names, rows.shape[1], "at")),
             groups=owner_codes(groups, len(rows), X),
             exposure=None,
             settings=settings_of(self, without=UNPLANNED)

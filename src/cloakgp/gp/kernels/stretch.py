@@ -6,19 +6,21 @@ share that of their input.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from cloakgp.inputs.columns.table import Columns
 
+def stretched(kernel: Any, widths: Sequence[int] | None) -> Any:
+    """Return a kernel whose lists of lengthscales have one for each column of the model.
 
-def stretched(kernel: Any, columns: Columns | None) -> Any:
-    """Return a kernel whose lists of lengthscales have one for each column of the model."""
-    if kernel is None or columns is None or columns.width == len(columns.columns):
+    ``widths`` says how many columns each input takes; None: one.
+    """
+    if kernel is None or widths is None or sum(widths) == len(widths):
         return kernel
-    inputs = len(columns.columns)
+    inputs = len(widths)
     changed = {}
     for name, value in kernel.get_params().items():
         ends = name.endswith(("length_scale", "length_scale_bounds"))
@@ -26,5 +28,5 @@ def stretched(kernel: Any, columns: Columns | None) -> Any:
             lengths = np.asarray(value)
             # Bounds of all lengthscales are one pair, which needs no stretching.
             if len(lengths) == inputs and lengths.ndim == 1 + name.endswith("_bounds"):
-                changed[name] = columns.stretched(lengths)
+                changed[name] = np.repeat(lengths, widths, axis=0)
     return clone(kernel).set_params(**changed) if changed else kernel

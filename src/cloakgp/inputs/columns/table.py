@@ -137,7 +137,3 @@ class Columns:
         """Return some of the columns, by name."""
         known = self.by_name
         return Columns(tuple(names), tuple(known[name] for name in names))
-
-    def stretched(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return one value for each input as one for each of its columns of the model."""
-        return np.repeat(values, [column.width for column in self.columns], axis=0)
