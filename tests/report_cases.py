@@ -78,6 +78,7 @@ HEIGHTS = pd.Series(HEIGHT, name="height_cm")
 CASES = {
     "curve": lambda: _regressor().fit(LINE, HEIGHTS),
     "stationary": lambda: _regressor(STATIONARY, noise_variance=40.0).fit(LINE, HEIGHTS),
+    "periodic": lambda: _regressor(900.0 * ExpSineSquared(1.0, 60.0)).fit(LINE, HEIGHTS),
     "inducing": lambda: _regressor(inducing=12).fit(LINE, HEIGHTS),
     "inducing, fixed": lambda: _regressor(900 * RBF(20.0), inducing=12).fit(LINE, HEIGHTS),
     "two outputs": _both,
@@ -109,7 +110,6 @@ CASES = {
 #: Releases that the script cannot compute with.
 ON_A_GRID = {
     "Gibbs": lambda: _regressor(900.0 * Gibbs(12.0)).fit(LINE, HEIGHTS),
-    "periodic": lambda: _regressor(900.0 * ExpSineSquared(1.0, 60.0)).fit(LINE, HEIGHTS),
     "direct": lambda: _regressor(900 * RBF(20.0), design="total", decode="direct").fit(
         LINE, HEIGHTS
     ),

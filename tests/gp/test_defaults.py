@@ -13,6 +13,7 @@ from cloakgp.gp.defaults import (
     MOST_INPUTS,
     NUMBERS,
     SMOOTH,
+    WAVES,
     default_family,
     default_kernel,
     default_lengths,
@@ -145,3 +146,17 @@ def test_a_fixed_default_kernel_has_the_default_lengths():
 
 def test_the_family_is_the_same_every_time():
     assert default_family(X, NUMBERS) == default_family(X.copy(), NUMBERS)
+
+
+def test_waves_leave_no_trace_in_broad_averages_and_rough_functions_do():
+    """The mean over many waves hardly varies; that over a rough function of their size does."""
+    rows = np.linspace(0.0, 10.0, 400)[:, None]
+    length = default_lengths(rows)[0]
+    waves = [k for k in default_family(rows, NUMBERS).kernels if "ExpSine" in repr(k)]
+    assert len(waves) == len(WAVES)
+    quick = waves[-1]
+    assert quick.k1.periodicity == pytest.approx(WAVES[-1][0] * length)
+    level = quick.k1(rows).mean() * quick.k2(rows).mean()  # what all waves have in common
+    assert quick(rows).mean() == pytest.approx(level, abs=1e-3)
+    assert RBF(0.5 * WAVES[-1][0] * length)(rows).mean() > 0.05
+    assert not any("ExpSine" in repr(k) for k in default_family(X, NUMBERS).kernels)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared, Matern
 
 from cloakgp.gp.family import Family, Setting, mean_kernel
 from cloakgp.gp.inducing import centres
@@ -47,6 +47,12 @@ RAGGED: Belief = ((2.0, 0.1), (0.5, 0.09))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
 TWO_SCALES = ((1.0, 0.125, 0.1, 0.8), (1.0, -0.5, 0.1, 0.8), (1.0, 0.0625, 0.03, 0.8))
+#: Waves that come again, on a long trend, for one input: periods in units of the default
+#: lengthscale.  A rough function leaves traces in broad averages and waves leave none, so a sketch
+#: of broad averages speaks against the former and not against the latter.  Below: how smooth one
+#: wave is, for how long waves stay alike, in the same units, and their share of the variance.
+WAVES: Belief = ((2.0, 0.07), (1.0, 0.07), (0.5, 0.07), (0.25, 0.07))
+WAVE_SHAPE, WAVE_LENGTH, WAVE_SHARE = 0.7, 2.0, 0.8
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
@@ -256,6 +262,11 @@ def _mixes(shapes: _Shapes) -> list[_Mix]:
     for long, short, share, belief in TWO_SCALES:
         rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
         mixes.append(_Mix(_both(shapes.smooth(long), rough, share), belief, "both"))
+    if len(shapes.lengths) == 1:
+        trend = shapes.smooth(LONG)
+        mixes += [
+            _Mix(_both(trend, shapes.waves(f), WAVE_SHARE), belief, "rough") for f, belief in WAVES
+        ]
     return mixes + _one_input_mixes(shapes)
 
 
@@ -301,6 +312,12 @@ class _Shapes:
         factors = np.full(len(self.lengths), LONG)
         factors[self.inputs[number]] = factor
         return self._one("smooth", factors * self.lengths)
+
+    def waves(self, factor: float) -> Shares:
+        length = float(self.lengths[0])
+        wave = ExpSineSquared(WAVE_SHAPE, factor * length, "fixed", "fixed")
+        made = wave * RBF(WAVE_LENGTH * length, "fixed")
+        return self._once(("waves", (factor,)), made)
 
     def cells(self, count: int) -> Shares:
         made = centres(self.X, count, self.lengths, self.counts)

@@ -81,6 +81,11 @@
       const square = distance([first]);
       return { cross: (x, a, o) => (1 + square(x, a, o) / (2 * second)) ** -second, own: 1 };
     }
+    if (name === "periodic") {
+      const square = distance([second / Math.PI]);
+      const cross = (x, a, o) => Math.exp(-2 * (Math.sin(Math.sqrt(square(x, a, o))) / first) ** 2);
+      return { cross, own: 1 };
+    }
     if (name === "cells") return cells(first, second);
     const [square, shape] = [distance(first), STATIONARY[name]];
     return { cross: (x, a, o) => shape(square(x, a, o)), own: 1 };

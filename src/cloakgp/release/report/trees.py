@@ -36,6 +36,8 @@ def kernel_tree(kernel: Any) -> Tree | None:
         return ["rbf", _numbers(kernel.length_scale)]
     if kind is sk.Matern and float(kernel.nu) in _MATERN:
         return [_MATERN[float(kernel.nu)], _numbers(kernel.length_scale)]
+    if kind is sk.ExpSineSquared:
+        return ["periodic", float(kernel.length_scale), float(kernel.periodicity)]
     if kind is Cells:
         return ["cells", _numbers(kernel.scale), np.asarray(kernel.centres, dtype=float).tolist()]
     if kind is sk.RationalQuadratic:
