@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -18,6 +18,7 @@ from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks import BlockColumn
 from cloakgp.inputs.checks import one_column
+from cloakgp.inputs.columns import Column
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.plan import Plan
@@ -57,7 +58,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     target : {"auto", "points", "latents"}
         Whether the design cares for the points ``at`` or, as in the paper, for the latent values
         at the training inputs.  "auto" takes what the plan forecasts to be better at the points.
-    inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
+    inducing, approximation, design, decode, calibration, rank
+        As in ``PrivateGPRegressor``.
+    columns, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
 
@@ -78,6 +81,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         decode: str = "bayes",
         calibration: str = "analytic",
         rank: int | None = None,
+        columns: Mapping[str, Column] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -96,6 +100,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.decode = decode
         self.calibration = calibration
         self.rank = rank
+        self.columns = columns
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state

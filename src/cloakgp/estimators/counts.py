@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,6 +19,7 @@ from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks import blocks_of
 from cloakgp.inputs.checks import as_float, one_column
+from cloakgp.inputs.columns import Column, recognise
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Counts
 from cloakgp.plan.outcomes.counts import LARGEST
@@ -53,7 +55,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         Whether hyperparameters are learnt from the published sketch, as in ``PrivateGPRegressor``.
     iterations, target
         As in ``PrivateGPClassifier``.
-    inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
+    inducing, approximation, design, decode, calibration, rank
+        As in ``PrivateGPRegressor``.
+    columns, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
 
@@ -76,6 +80,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         decode: str = "bayes",
         calibration: str = "analytic",
         rank: int | None = None,
+        columns: Mapping[str, Column] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -94,6 +99,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.decode = decode
         self.calibration = calibration
         self.rank = rank
+        self.columns = columns
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -109,7 +115,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
 
         ``exposure`` is public: how long or how large each row was watched, by default 1.
         """
-        watched = _exposures(X, exposure)
+        watched = _exposures(X, exposure, self.columns)
         request = self._request(self._people(X, groups, watched), X, at, groups, watched)
         return draw_plan(self._facts(request), self.target, request)
 
@@ -128,7 +134,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
-        watched = _exposures(X, exposure)
+        watched = _exposures(X, exposure, self.columns)
         people = self._people(X, groups, watched, plan)
         one_column(y, people.count)
         request = self._request(people, X, at, groups, watched)
@@ -208,9 +214,11 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         return cap
 
 
-def _exposures(X: Any, exposure: Any) -> Any:
+def _exposures(X: Any, exposure: Any, columns: Any) -> Any:
     """Return the exposure of everybody: an array, or blocks if X comes in blocks."""
-    table = blocks_of(X)
+    table = blocks_of(X, columns)
     if table is None:
-        return check_exposure(1.0 if exposure is None else exposure, len(check_rows(X)))
+        inputs = recognise(X, columns)
+        rows = check_rows(X if inputs is None else inputs.rows(X))
+        return check_exposure(1.0 if exposure is None else exposure, len(rows))
     return constant_exposure(table, 1.0) if exposure is None else exposure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
@@ -18,6 +18,7 @@ from cloakgp.estimators.steps import publish_plan
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of
+from cloakgp.inputs.columns import Column
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
@@ -69,6 +70,10 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         How σ follows from (ε, δ).
     rank : int, default None
         Publish at most this many values for each output.
+    columns : mapping of names to columns, default None
+        What columns of X are: ``Category``, ``Date``, ``Boolean`` or ``Number`` of
+        ``cloakgp.columns``, by name.  Columns that are not named are known by their types:
+        categories, dates, booleans and strings need no encoding.
     ledger, dataset
         A budget ledger (``Ledger`` or its file) and the name of the data set in it.  The spend is
         recorded there before noise is drawn, and a fit that would exceed the cap is refused.
@@ -94,6 +99,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         decode: str = "bayes",
         calibration: str = "analytic",
         rank: int | None = None,
+        columns: Mapping[str, Column] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -111,6 +117,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.decode = decode
         self.calibration = calibration
         self.rank = rank
+        self.columns = columns
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state

@@ -110,7 +110,7 @@ def has_default_family(facts: Facts) -> bool:
     family = facts.family
     if family is None:
         return False
-    usual = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts)
+    usual = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts, facts.spreads)
     return (
         same_setting(usual.kernels, family.kernels)
         and len(usual.settings) == len(family.settings)
@@ -134,5 +134,5 @@ def _candidates(facts: Facts, mixture: Mixture) -> Candidates:
 
 def _with_default_family(facts: Facts) -> Facts:
     """Return the same facts with the default family of priors instead of a fixed one."""
-    family = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts)
+    family = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts, facts.spreads)
     return replace(facts, family=family)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
 from cloakgp.files import write_file
-from cloakgp.gp.rows import check_rows
-from cloakgp.inputs.frames import select
+from cloakgp.inputs.columns import Columns, columns_of_scaler
 from cloakgp.plan.outcomes import Outcome
 from cloakgp.release.combine.compatible import gathered_members
 from cloakgp.release.combine.contents import (
@@ -170,12 +169,31 @@ class Release(Published):
         return draws[0] if self.plain else np.stack(draws, 1)
 
     def check_points(self, X: Any) -> Array:
-        """Return X as a table with the columns of the training inputs, by name if it has names."""
-        points = check_rows(select(X, self.facts.feature_names, "X"))
-        wanted = self.facts.X.shape[1]
-        if points.shape[1] != wanted:
-            raise ValueError(f"X has {points.shape[1]} columns, but the release needs {wanted}")
-        return points
+        """Return X as rows of the model, by name if it has names."""
+        return self.facts.rows_of(X)
+
+    def with_inputs(self, inputs: Any) -> Release:
+        """Return the same release, asked in the original units of its inputs.
+
+        ``inputs`` is the scaler that the release was made behind, such as the StandardScaler of a
+        Pipeline, or ``Columns``.  Its numbers go into the file, so they must be public: the scaler
+        must have seen X alone.  What was published stays as it is.  That it is the right scaler is
+        for the publisher to know: the release cannot tell.
+        """
+        facts = self.facts
+        if facts.inputs is not None:
+            raise ValueError("the release knows its inputs already: ask it in their own units")
+        columns = inputs
+        if not isinstance(inputs, Columns):
+            columns = columns_of_scaler(inputs, facts.X)
+        if columns.width != facts.X.shape[1]:
+            raise ValueError(
+                f"inputs take {columns.width} columns of the model, which has {facts.X.shape[1]}"
+            )
+        names = columns.names or facts.feature_names
+        columns = replace(columns, names=names)
+        told = None if columns.plain else columns
+        return replace(self, facts=replace(facts, inputs=told, feature_names=names))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all."""
@@ -269,9 +287,10 @@ class Release(Published):
 
     def to_frame(self, X: ArrayLike | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations at X, by default at the workload."""
-        points = self.facts.points if X is None else self.check_points(X)
-        frame = pd.DataFrame(points, columns=self.facts.names)
-        for name, values in self.columns_at(points).items():
+        facts = self.facts
+        codes = facts.codes_of(facts.points if X is None else self.check_points(X))
+        frame = facts.encoding.frame(codes)
+        for name, values in self.columns_at(facts.at_codes(codes)).items():
             if name in frame:
                 raise ValueError(
                     f"two columns of the table would be called {name!r}; rename the inputs or "

@@ -238,7 +238,7 @@ def assumptions(release: Published) -> str:
         )
     facts = release.facts
     if facts.places is not None:
-        names = [escape(name) for name in facts.names]
+        names = [escape(name) for name in facts.encoding.model_names]
         prior += f" {gathered_at(facts.places, names)}."
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (

@@ -35,6 +35,7 @@ from cloakgp.web.form import (
     Asked,
     Problem,
     asked_by,
+    columns_told,
     problem_of,
     read_form,
     short,
@@ -193,12 +194,11 @@ class Desk:
     async def people(self, request: Request) -> Response:
         """Draw where people are."""
         form = await _form(request)
-        names = tuple(name for name in form.get("inputs", "").split("\n") if name)
-        if not names:
+        if not form.get("inputs", ""):
             return JSONResponse({"html": ""})
-        decimal = form.get("decimal") or "."
-        inputs = await asyncio.to_thread(self.planner.people, names, decimal)
-        picture = None if inputs is None else people_picture(inputs)
+        told, decimal = columns_told(form, self.planner.base), form.get("decimal") or "."
+        inputs = await asyncio.to_thread(self.planner.people, told, decimal)
+        picture = None if inputs is None else people_picture(inputs, told.columns)
         return JSONResponse({"html": picture or ""})
 
     async def preview(self, request: Request) -> Response:

@@ -120,7 +120,7 @@ def test_a_private_choice_is_part_of_the_guess():
 
 def test_what_verify_found_is_on_the_page(monkeypatch):
     bad = VerificationReport((Check("noise", False, "too <little>"),), ("far too quiet",))
-    monkeypatch.setattr(room, "verify", lambda release, signature: bad)
+    monkeypatch.setattr(Release, "checked", lambda release, signature: bad)
     said = words_of(report_page(case("stationary")))
     assert "THE GUARANTEE DOES NOT HOLD" in said
     assert "Tossing a coin" not in said

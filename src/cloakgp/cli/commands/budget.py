@@ -16,22 +16,27 @@ from rich.text import Text
 
 from cloakgp.cli.preflight import check_file
 from cloakgp.cli.screen import print_json, screen, working
+from cloakgp.cli.settings.checks import check_columns_told
+from cloakgp.cli.settings.declared import Declared
 from cloakgp.cli.settings.options import (
     AsJson,
+    Dates,
     Decimal,
+    Levels,
+    Missing,
     flag,
     number_option,
     path_option,
     read_setting,
 )
 from cloakgp.cli.tables import read_columns
-from cloakgp.cli.tables.blocks import come_in_blocks
+from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
 from cloakgp.cli.wording import explained
 from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.estimators.people import identity_of
 from cloakgp.files import write_file
-from cloakgp.inputs.blocks import scan
+from cloakgp.inputs.columns import recognise
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
@@ -79,6 +84,9 @@ def open_command(
         str | None, typer.Option(help="Its public columns", metavar="NAME[,NAME]")
     ] = None,
     decimal: Decimal = None,
+    levels: Levels = None,
+    dates: Dates = None,
+    missing: Missing = None,
     new: Annotated[bool, flag("--new", "Make the ledger if there is none")] = False,
     same_inputs: Annotated[
         bool, flag("--same-inputs", "Allow the inputs of another data set: they are other people")
@@ -95,7 +103,7 @@ def open_command(
             dataset,
             epsilon,
             delta,
-            _inputs(inputs_from, inputs, decimal),
+            _inputs(inputs_from, inputs, decimal, levels=levels, dates=dates, missing=missing),
             create=new,
             allow_same_inputs=same_inputs,
             allow_other_inputs=other_inputs,
@@ -249,15 +257,23 @@ def _say(text: str) -> None:
     console.print(Text(printable(text)), soft_wrap=not console.is_terminal)
 
 
-def _inputs(path: Path | None, names: str | None, decimal: str | None) -> Any:
-    """Read the public columns that the data set is recognised by."""
+def _inputs(
+    path: Path | None, names: str | None, decimal: str | None, **columns: list[str] | None
+) -> Any:
+    """Read the public columns that the data set is recognised by, as a fit sees them."""
     if (path is None) != (names is None):
         raise CommandError("--inputs-from and --inputs belong together: a table, and its columns")
     if path is None or names is None:
         return None
-    columns = [name.strip() for name in names.split(",")]
+    told = {each: read_setting(each, value or None) for each, value in columns.items()}
+    settings = Declared(inputs=tuple(name.strip() for name in names.split(",")), **told)
+    check_columns_told(settings)
+    kinds = {"stated": settings.columns, "found_levels": settings.found_levels}
     if come_in_blocks(path):
         with working("Looking at the inputs"), threads(None):
-            return identity_of(scan(path, inputs=columns)[0])
-    read: Any = read_columns(path, columns, decimal=read_setting("decimal", decimal)).inputs
-    return read.to_numpy()
+            table: Any = scan_columns(path, settings.inputs, **kinds).inputs  # type: ignore[arg-type]
+            return identity_of(table)
+    sign = read_setting("decimal", decimal)
+    read: Any = read_columns(path, settings.inputs, decimal=sign, **kinds).inputs  # type: ignore[arg-type]
+    encoding = recognise(read, settings.columns)
+    return read.to_numpy() if encoding is None else encoding.rows(read, "the table")

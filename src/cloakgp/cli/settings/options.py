@@ -44,7 +44,7 @@ def setting_option(name: str, help: str | None = None) -> Any:
     )
 
 
-def read_setting(name: str, value: str | None) -> Any:
+def read_setting(name: str, value: Any) -> Any:
     """Return the value of a setting that was given to a command which takes no others."""
     if value is None:
         return default_of(name)
@@ -76,6 +76,9 @@ Saved = Annotated[Path, typer.Argument(help="A release file", metavar="RELEASE",
 Config = Annotated[Path | None, path_option("Settings; flags override them", "FILE.toml")]
 Decimal = Annotated[str | None, setting_option("decimal")]
 Jobs = Annotated[str | None, setting_option("jobs")]
+Levels = Annotated[list[str] | None, setting_option("levels")]
+Dates = Annotated[list[str] | None, setting_option("dates")]
+Missing = Annotated[list[str] | None, setting_option("missing")]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object and nothing else")]
 Force = Annotated[bool, flag("--force", "Overwrite existing outputs")]
 Yes = Annotated[bool, flag("--yes", "Spend without asking")]

@@ -37,7 +37,7 @@ class Settings(Declared):
         forms = {"bounds": _one_or_list(pairs), "prior_mean": _one_or_list(self.prior_mean or ())}
         forms |= {"classes": self.labels}
         taken = given.keys() & signature(kind).parameters.keys()
-        return kind(**{n: forms.get(n, given[n]) for n in taken})
+        return kind(columns=self.columns or None, **{n: forms.get(n, given[n]) for n in taken})
 
     def search(self) -> PrivateGridSearch:
         """Return the private search that these settings describe."""

@@ -78,6 +78,12 @@ def _check_alike(first: Published, other: Published, number: int) -> None:
                 "whether columns and their units are the same; publish with the same names, in the "
                 "same order"
             )
+    if one.inputs != two.inputs:
+        raise ValueError(
+            f"{where}: they say differently what their inputs are, such as the levels of a "
+            "category or the origin of a date; publish with the same columns, levels that nobody "
+            "has at one of the places included"
+        )
     for what, mine, its in (
         ("inputs", one.X.shape[1], two.X.shape[1]),
         ("outputs", len(one.lo), len(two.lo)),

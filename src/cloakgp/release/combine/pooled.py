@@ -62,7 +62,8 @@ def shared_prior(members: Sequence[Published], learn: bool = False) -> SharedPri
     families = [each.family for each in facts if each.family is not None]
     if learn or (len(families) == len(facts) and all(map(has_default_family, facts))):
         X, counts = rows_of(members)
-        family = default_family(X, facts[0].outcome.scales, width if numbers else 1.0, counts)
+        scale, spreads = width if numbers else 1.0, facts[0].spreads
+        family = default_family(X, facts[0].outcome.scales, scale, counts, spreads)
         prior = _of_family(family, (hi - lo) / width if numbers else np.ones_like(lo))
     elif any(not same_setting(each.unit, facts[0].unit) for each in facts):
         raise ValueError(
@@ -212,6 +213,7 @@ def pooled_facts(members: Sequence[Published], prior: SharedPrior) -> Pooled:
         design=facts[0].design,
         decode="bayes",
         feature_names=facts[0].feature_names,
+        inputs=facts[0].inputs,
         outcome=_outcome(members),
     )
     if pooled.likelihood is None:

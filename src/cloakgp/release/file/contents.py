@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from cloakgp.errors import ReleaseFileError
 from cloakgp.inputs.kinds import LARGEST, check_array, check_number, check_range
 from cloakgp.plan.outcomes import OUTCOMES, Outcome, Said
+from cloakgp.release.file.inputs import columns_of
 from cloakgp.release.file.schema import MOST_ENTRIES, FamilyOf, Guarantee, Manifest
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -254,8 +255,14 @@ def _check_parts(manifest: Manifest, arrays: Arrays, sizes: _Sizes) -> None:
 
 def _check_names(manifest: Manifest, outcome: Outcome, sizes: _Sizes) -> None:
     targets = len(outcome.names(sizes.outputs))
+    inputs = columns_of(manifest)
+    if inputs is not None and inputs.width != sizes.columns:
+        raise ReleaseFileError(
+            f"inputs take {inputs.width} columns of the model, which has {sizes.columns}"
+        )
+    raw = sizes.columns if inputs is None else len(inputs.columns)
     for key, names, wanted in (
-        ("feature_names", manifest.feature_names, sizes.columns),
+        ("feature_names", manifest.feature_names, raw),
         ("target_names", manifest.target_names, targets),
     ):
         if names is not None and len(names) != wanted:

@@ -37,6 +37,7 @@ from cloakgp.release.file.contents import (
     kernel_arrays,
     said_of,
 )
+from cloakgp.release.file.inputs import columns_of, inputs_of
 from cloakgp.release.file.schema import (
     NEIGHBOURS,
     Bounds,
@@ -139,6 +140,7 @@ def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest
         feature_names=list(facts.feature_names) if facts.feature_names else None,
         target_names=list(release.target_names) if release.target_names else None,
         places=None if facts.places is None else _places_of(facts.places),
+        inputs=None if facts.inputs is None else inputs_of(facts.inputs),
     )
 
 
@@ -238,6 +240,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         rank=design.rank,
         groups=arrays.get("groups"),
         feature_names=_tuple(manifest.feature_names),
+        inputs=columns_of(manifest),
         outcome=outcome,
     )
     if outcome.likelihood is not None:

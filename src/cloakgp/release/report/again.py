@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from cloakgp.gp.kernels.grammar import kernel_string
+from cloakgp.inputs.columns import Category, Columns, Date
 from cloakgp.plan.facts import Facts
 from cloakgp.release.learnt import has_default_family
 from cloakgp.release.report.readings import Reading
@@ -25,6 +27,7 @@ def settings_toml(reading: Reading) -> str:
     settings: dict[str, Any] = {
         "task": facts.task,
         "inputs": facts.names,
+        **columns_told(facts.encoding),
         "output": release.named_targets,
         **reading.settings(),
         "epsilon": facts.budget.epsilon,
@@ -48,6 +51,19 @@ def settings_toml(reading: Reading) -> str:
             "# Its settings were chosen privately, by `cloakgp select`, at a cost of its own."
         )
     return _HEAD + "\n".join(lines) + "\n"
+
+
+def columns_told(columns: Columns) -> dict[str, dict[str, Any]]:
+    """Return what the settings say of inputs that are no plain numbers."""
+    found: dict[str, dict[str, Any]] = {"levels": {}, "dates": {}, "missing": {}}
+    for name, column in columns.by_name.items():
+        if isinstance(column, Category):
+            found["levels"][name] = list(column.levels)
+        elif isinstance(column, Date):
+            found["dates"][name] = column.origin
+        if column.width > 1 and getattr(column, "missing", None) not in (None, True, False):
+            found["missing"][name] = column.missing  # type: ignore[attr-defined]
+    return {key: told for key, told in found.items() if told}
 
 
 def _prior(facts: Facts, reading: Reading) -> dict[str, Any]:
@@ -84,6 +100,9 @@ def toml_value(value: Any) -> str:
         return f'"{"".join(_character(c) for c in value)}"'
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Mapping):
+        pairs = (f"{toml_value(str(key))} = {toml_value(item)}" for key, item in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
     if isinstance(value, float) and math.isinf(value):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from cloakgp.inputs.columns import Column, Date, Number
 from cloakgp.release.file.archive import contents_of, encoding_of
 from cloakgp.release.learnt import hyperparameters
 from cloakgp.release.report.again import settings_toml
@@ -156,15 +158,7 @@ def _picture(reading: Reading, inputs: list[Input], exact: bool, grid: bool) -> 
 def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
     fields = []
     for column in shown_inputs(reading, inputs):
-        each = inputs[column]
-        box = element(
-            "input",
-            type="number",
-            step="any",
-            value=figure(each.median).replace(",", "").replace("−", "-"),
-            data_ask=column,
-        )
-        fields.append(element("label", each.name, box))
+        fields.append(element("label", inputs[column].name, _field(inputs[column], column)))
     how = (
         "Computed in this page from the published numbers, as Python computes it; nothing is sent."
     )
@@ -179,6 +173,20 @@ def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
     return element(
         "div", element("form", *fields), answer, element("p", how, class_="note"), class_="ask"
     )
+
+
+def _field(one: Input, number: int) -> Html:
+    """Return the field in which a reader puts a value of an input."""
+    if one.levels is not None:
+        options = [
+            element("option", level, value=at, selected=at == int(one.median))
+            for at, level in enumerate(one.levels)
+        ]
+        return element("select", *options, data_ask=number)
+    if isinstance(one.column, Date):
+        return element("input", type="date", value=one.shown(one.median), data_ask=number)
+    plain = figure(one.median).replace(",", "").replace("−", "-")
+    return element("input", type="number", step="any", value=plain, data_ask=number)
 
 
 def _guarantee(release: Release, words: dict[str, str]) -> Html:
@@ -302,14 +310,14 @@ def _loading(release: Release) -> Html:
     names = release.facts.names
     example = "import pandas as pd\nfrom cloakgp import Release\n\n"
     example += 'release = Release.load("release.cloakgp")\nrelease.verify()\n'
-    point = release.facts.points[0].tolist()
-    columns = ", ".join(
-        f"{name!r}: [{value:.4g}]" for name, value in zip(names, point, strict=True)
-    )
-    if release.facts.feature_names is not None and len(names) <= 6:
+    facts = release.facts
+    codes = facts.codes_of(facts.points[:1])[0].tolist()
+    point = [_python(each, at) for each, at in zip(facts.encoding.columns, codes, strict=True)]
+    columns = ", ".join(f"{name!r}: [{value}]" for name, value in zip(names, point, strict=True))
+    if facts.feature_names is not None and len(names) <= 6:
         example += f"X = pd.DataFrame({{{columns}}})\n"
     else:
-        example += f"X = [{[round(v, 4) for v in point[:6]] if len(names) <= 6 else '...'}]\n"
+        example += f"X = [[{', '.join(point) if len(names) <= 6 else '...'}]]\n"
     example += "release.predict_interval(X)\n"
     content = _file_of(release)
     if content is None:
@@ -348,6 +356,13 @@ def _loading(release: Release) -> Html:
         ),
         id="use",
     )
+
+
+def _python(column: Column, code: float) -> str:
+    """Return one value as Python writes it."""
+    if isinstance(column, Number):
+        return "float('nan')" if math.isnan(code) else f"{code:.4g}"
+    return repr(column.shown(code))
 
 
 def _file_of(release: Release) -> bytes | None:
