@@ -232,14 +232,23 @@ class ListStore:
         self.before_write = lambda: None  # what others do before our turn comes
         self.commit_error = None  # "lost" or "kept": a commit that ends in an error
         self.readable = True
+        self.settled = 0  # how often a commit that failed was waited for
 
     def identity(self):
         return id(self)
 
-    def create(self, key, entry, link):
-        if not self.rows:
-            self.key = key
-            self.append(1, entry, link)
+    def create(self, key, rows, meanwhile=None):
+        if self.rows:
+            return False
+        if meanwhile is not None:
+            meanwhile()
+        self.key = key
+        for sequence, (entry, link) in enumerate(rows, start=1):
+            self.append(sequence, entry, link)
+        return True
+
+    def settle(self):
+        self.settled += 1
 
     @contextlib.contextmanager
     def read(self):

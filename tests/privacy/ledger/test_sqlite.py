@@ -495,7 +495,7 @@ def test_a_ledger_in_wal_mode_is_read_whole_and_converted_by_the_first_write(led
 def test_a_ledger_that_is_there_is_not_made_anew_though_its_log_lies_beside_it(ledger, path):
     spend(ledger, "r1")
     with in_wal_mode(path, "r2"):
-        sqlite.SQLiteStore(path).create(b"key", "{}", "hash")
+        assert sqlite.SQLiteStore(path).create(b"key", [("{}", "hash")]) is False
         assert releases(ledger) == ["r1", "r2"]
 
 

@@ -102,12 +102,12 @@ def open_command(
         )
         balance, head = book.balances(dataset)[0], book.verify()
     if as_json:
-        print_json({"ledger": str(book.path), "head": head, **asdict(balance)})
+        print_json({"ledger": book.name, "head": head, **asdict(balance)})
         return
     _say(
         f"{balance.dataset} may spend epsilon = {balance.epsilon:g} at delta = {balance.delta:g} "
         f"in all; {rounded_down(balance.remaining)} is left for one more release. Kept in "
-        f"{book.path}."
+        f"{book.name}."
     )
 
 
@@ -121,7 +121,7 @@ def show_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = Fal
         head = book.verify()
         reports = [_report(balance, entries) for balance in balances]
     if as_json:
-        print_json({"ledger": str(book.path), "head": head, "datasets": reports})
+        print_json({"ledger": book.name, "head": head, "datasets": reports})
         return
     for report in reports:
         screen().print(_account(report))
@@ -139,7 +139,7 @@ def history_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = 
         entries = book.history(dataset)
     if as_json:
         rows = [asdict(entry) for entry in entries]
-        print_json({"ledger": str(book.path), "entries": rows})
+        print_json({"ledger": book.name, "entries": rows})
         return
     grid = _grid(None, ("no.", "when (UTC)", "who", "event", "data set", "what", "release"))
     for entry in entries[-MOST_LINES:]:
@@ -169,7 +169,7 @@ def export_command(
         check_file("--out", out, (".csv", ".jsonl"), force)
     with explained():
         book = Ledger(ledger)
-        if out is not None and out.exists() and book.path.exists() and out.samefile(book.path):
+        if out is not None and _is_file(book, out):
             raise CommandError("--out would overwrite the ledger itself")
         entries = [asdict(entry) for entry in book.history()]
         if out is not None:
@@ -180,10 +180,16 @@ def export_command(
     if as_json:
         place = None if out is None else str(out)
         head = entries[-1]["hash"]
-        print_json({"ledger": str(book.path), "out": place, "head": head, "entries": entries})
+        print_json({"ledger": book.name, "out": place, "head": head, "entries": entries})
 
 
 # ----------------------------------------------------------------------------------- what is shown
+
+
+def _is_file(book: Ledger, path: Path) -> bool:
+    """Tell whether a ledger is this file."""
+    mine = book.path
+    return mine is not None and path.exists() and mine.exists() and path.samefile(mine)
 
 
 def _report(balance: Balance, entries: list[Entry]) -> dict[str, Any]:
