@@ -61,6 +61,22 @@ for child in range(8):
 for child in children:
     os.waitpid(child, 0)
 """,
+    # As many as are asked for, one after the other, in each of eight processes.
+    "race for twelve": """
+children = []
+for child in range(8):
+    children.append(os.fork())
+    if not children[-1]:
+        for turn in range(12):
+            try:
+                spend(f"{name}-{child}-{turn}")
+                say(f"{name}-{child}-{turn} spent")
+            except BudgetExceeded:
+                say(f"{name}-{child}-{turn} refused")
+        os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
+""",
     "open": """
 ledger.open("people", 1.0, 1e-5, create=True)
 say("opened")

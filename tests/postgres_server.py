@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL server: made in a folder of its own, run as an ordinary user, and removed.
+"""A throw-away PostgreSQL server: made in its own folder, run as an ordinary user, and removed.
 
 Debian's binaries are enough; its own cluster is neither started nor needed.
 """
@@ -71,11 +71,12 @@ class Server:
         secret.unlink()
 
     def run(self, program, *words):
-        subprocess.run(
+        done = subprocess.run(
             [self.bin / program, *map(str, words)],
-            check=True, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             **self.user,
         )  # fmt: skip
+        assert done.returncode == 0, done.stdout
 
     def start(self):
         options = {
@@ -127,9 +128,7 @@ class Server:
     def dsn(self, user="admin", database="postgres"):
         """Return what psycopg connects with, beside the ledger."""
         secret = PASSWORD.replace("'", "\\'")
-        return (
-            f"host=127.0.0.1 port={self.port} dbname={database} user={user} password='{secret}'"
-        )
+        return f"host=127.0.0.1 port={self.port} dbname={database} user={user} password='{secret}'"
 
     def address(self, user="admin", database="postgres", schema=None, password=True, port=None):
         """Return the address of a ledger."""
@@ -142,7 +141,9 @@ class Server:
         """Run statements as somebody with a tool of their own would; return the last rows."""
         import psycopg
 
-        with psycopg.connect(self.dsn(user, database), autocommit=True) as connection:
+        # Closing undoes what was begun and not committed.
+        connect = psycopg.connect(self.dsn(user, database), autocommit=True)
+        with contextlib.closing(connect) as connection:
             for statement in statements:
                 cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else None

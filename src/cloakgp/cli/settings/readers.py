@@ -12,6 +12,8 @@ from typing import Any, get_args
 from cloakgp.cli.tables.numerals import as_number, read_whole_number
 from cloakgp.errors import CommandError, printable
 from cloakgp.gp.kernels.grammar import Kernel, parse_kernel
+from cloakgp.privacy.ledger import LedgerError
+from cloakgp.privacy.ledger.address import is_address, server_address
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,17 @@ def read_string(where: str, value: Any) -> str:
 def read_file(where: str, value: Any) -> str:
     """Return the name of a file."""
     return read_string(where, str(value))
+
+
+def read_ledger(where: str, value: Any) -> str:
+    """Return the file or the address of a ledger; what may hold a password is not repeated."""
+    if is_address(value):
+        try:
+            server_address(value)
+        except LedgerError as error:
+            raise CommandError(f"{printable(where)}: {error}") from None
+        return str(value)
+    return read_file(where, value)
 
 
 def read_names(where: str, value: Any) -> tuple[str, ...]:
@@ -131,6 +144,7 @@ LABELS = Reader("LABEL,LABEL", read_labels)
 KERNEL = Reader("SPEC", read_kernel)
 PLACES = Reader("NAME=LO:HI:COUNT|FILE", read_string)
 FILE = Reader("FILE", read_file)
+LEDGER = Reader("FILE|ADDRESS", read_ledger)
 LEARN = Reader("auto|yes|no", read_learn)
 DECIMAL = Reader(".|,", read_decimal)
 

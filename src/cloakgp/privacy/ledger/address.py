@@ -28,9 +28,10 @@ _PLACE = ("host", "hostaddr", "port", "dbname", "service")
 #: what a commit means.
 _HOW: tuple[str, ...] = ("user", "passfile", "connect_timeout", "application_name")
 _HOW = (*_HOW, "target_session_attrs", "keepalives", "keepalives_idle", "keepalives_interval")
-_HOW = (*_HOW, "keepalives_count", "tcp_user_timeout", "channel_binding", "require_auth", "gssencmode")
-_HOW = (*_HOW, "krbsrvname", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "sslcrldir")
-_HOW = (*_HOW, "sslsni", "sslnegotiation", "ssl_min_protocol_version", "ssl_max_protocol_version")
+_HOW = (*_HOW, "keepalives_count", "tcp_user_timeout", "channel_binding", "require_auth")
+_HOW = (*_HOW, "gssencmode", "krbsrvname", "sslmode", "sslrootcert", "sslcert", "sslkey")
+_HOW = (*_HOW, "sslcrl", "sslcrldir", "sslsni")
+_HOW = (*_HOW, "sslnegotiation", "ssl_min_protocol_version", "ssl_max_protocol_version")
 #: A server that does not answer is given up, and one that went away is noticed.
 _PATIENCE = {
     "connect_timeout": "10",
@@ -149,13 +150,19 @@ def server_address(text: str) -> Address:
                 "sslmode=verify-full, each of them once"
             )
         told[name] = _plain(value)
-    schema = told.pop("schema", SCHEMA)
-    if not _SCHEMA_NAME.fullmatch(schema):
-        raise _unreadable("schema must be 1 to 50 small letters, digits and underscores")
+    schema = checked_schema(told.pop("schema", SCHEMA))
     if not told.get("dbname") and not told.get("service"):
         raise _unreadable("it names no database")
     secrets = Secrets({name: told.pop(name) for name in _SECRET if name in told})
     return Address(tuple(sorted(told.items())), schema, secrets)
+
+
+# Proof: ledger.md
+def checked_schema(name: str) -> str:
+    """Return the name of a schema that SQL needs no quotes for, or refuse it."""
+    if not _SCHEMA_NAME.fullmatch(name):
+        raise _unreadable("schema must be 1 to 50 small letters, digits and underscores")
+    return name
 
 
 # Proof: ledger.md

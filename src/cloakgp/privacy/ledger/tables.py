@@ -16,6 +16,7 @@ from typing import Literal
 from cloakgp.privacy.ledger.errors import LedgerError
 
 Part = Literal["tables", "roles"]
+PARTS: tuple[Part, ...] = ("tables", "roles")
 #: SHA-256 of the files; whoever changes one reads the proof again.
 DIGESTS: dict[Part, str] = {
     "tables": "9d18dc1f4c62ecf09c1c1e8e1ec2d26e52577701ac13e3ecc3033fd4f9259009",
