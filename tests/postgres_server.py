@@ -53,7 +53,7 @@ class Server:
         if self.bin is None:
             pytest.skip("no PostgreSQL server here; try: apt-get install postgresql")
         self.user = ordinary_user()
-        self.folder = Path(tempfile.mkdtemp(prefix="cloakgp-pg-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="cloakgp-pg-", dir=roomy_folder()))
         self.data = self.folder / "data"
         self.port = free_port()
         self.process = None
@@ -65,7 +65,7 @@ class Server:
                 os.chown(path, self.user["user"], self.user["group"])
         if copy_of is None:
             self.run("initdb", "-N", "-D", self.data, "-U", "admin", "-A", "scram-sha-256",
-                     "-E", "UTF8", "--locale=C", f"--pwfile={secret}")  # fmt: skip
+                     "-E", "UTF8", "--locale=C", "--wal-segsize=1", f"--pwfile={secret}")  # fmt: skip
         else:  # a replica of another server
             self.run("pg_basebackup", "-D", self.data, "-d", copy_of.dsn(), "-R", "-c", "fast")
         secret.unlink()
@@ -84,6 +84,8 @@ class Server:
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": self.folder,
             "shared_buffers": "8MB",
+            "max_wal_size": "16MB",
+            "min_wal_size": "2MB",
             "max_connections": 60,
             "fsync": "off",
         } | self.options
@@ -147,6 +149,15 @@ class Server:
             for statement in statements:
                 cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else None
+
+
+def roomy_folder():
+    """Return memory if there is enough of it, since a server that is thrown away needs no disk."""
+    memory = Path("/dev/shm")
+    with contextlib.suppress(OSError):
+        if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 500 * 2**20:
+            return memory
+    return Path("/tmp")
 
 
 def children(pid):
