@@ -64,8 +64,8 @@ class Server:
             for path in (self.folder, secret):
                 os.chown(path, self.user["user"], self.user["group"])
         if copy_of is None:
-            self.run("initdb", "-N", "-D", self.data, "-U", "admin", "-A", "scram-sha-256",
-                     "-E", "UTF8", "--locale=C", "--wal-segsize=1", f"--pwfile={secret}")  # fmt: skip
+            words = ("-U", "admin", "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8")
+            self.run("initdb", "-N", "-D", self.data, *words, "--locale=C", "--wal-segsize=1")
         else:  # a replica of another server
             self.run("pg_basebackup", "-D", self.data, "-d", copy_of.dsn(), "-R", "-c", "fast")
         secret.unlink()

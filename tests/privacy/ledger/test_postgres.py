@@ -144,6 +144,17 @@ def test_tables_without_entries_may_have_lost_them(server, schema):
     assert len(book.history()) == 2
 
 
+def test_a_schema_that_holds_functions_of_others_is_left_alone(server, schema):
+    server.execute(
+        f"CREATE SCHEMA {schema}",
+        f"CREATE FUNCTION {schema}.theirs() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    )
+    book = Ledger(server.address(schema=schema))
+    for act in (book.spent, lambda: book.open("people", *CAP, create=True)):
+        with pytest.raises(LedgerError, match=r"is not a ledger.*a schema of its own"):
+            act()
+
+
 def test_a_schema_that_others_made_is_used(server, schema):
     server.execute(f"CREATE ROLE {schema} LOGIN PASSWORD '{PASSWORD}'")
     book = Ledger(server.address(schema, schema=schema))
@@ -370,35 +381,35 @@ def test_roles_can_be_made_again_and_for_tables_that_python_made(ledger, server,
     assert releases(ledger) == ["r1", "r2"]
 
 
-@pytest.mark.parametrize("setting", ["origin", "replica"])
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE {s}.history SET entry = '{{}}' WHERE sequence = 1",
-        "DELETE FROM {s}.history WHERE sequence = 3",
-        "TRUNCATE {s}.history",
-        "INSERT INTO {s}.history VALUES (5, '{{}}', 'x')",
-        "INSERT INTO {s}.history VALUES (4, '{{}}', 'x')",
-        "INSERT INTO {s}.history VALUES (NULL, '{{}}', 'x')",
-        "UPDATE {s}.head SET sequence = 2",
-        "UPDATE {s}.head SET hash = 'x'",
-        "UPDATE {s}.head SET sequence = 4",
-        "DELETE FROM {s}.head",
-        "TRUNCATE {s}.head",
-        "INSERT INTO {s}.head VALUES (1, 0, repeat('0', 64)) ON CONFLICT (one) DO UPDATE "
-        "SET sequence = 0",
-        "UPDATE {s}.secret SET key = ''",
-        "DELETE FROM {s}.secret",
-        "TRUNCATE {s}.secret",
-    ],
+#: What not even the owner can do while the triggers are there.
+CHANGES = (
+    "UPDATE {s}.history SET entry = '{{}}' WHERE sequence = 1",
+    "DELETE FROM {s}.history WHERE sequence = 3",
+    "TRUNCATE {s}.history",
+    "INSERT INTO {s}.history VALUES (5, '{{}}', 'x')",
+    "INSERT INTO {s}.history VALUES (4, '{{}}', 'x')",
+    "INSERT INTO {s}.history VALUES (NULL, '{{}}', 'x')",
+    "UPDATE {s}.head SET sequence = 2",
+    "UPDATE {s}.head SET hash = 'x'",
+    "UPDATE {s}.head SET sequence = 4",
+    "DELETE FROM {s}.head",
+    "TRUNCATE {s}.head",
+    "INSERT INTO {s}.head VALUES (1, 0, repeat('0', 64)) ON CONFLICT (one) DO UPDATE SET hash = ''",
+    "UPDATE {s}.secret SET key = ''",
+    "DELETE FROM {s}.secret",
+    "TRUNCATE {s}.secret",
 )
+
+
+@pytest.mark.parametrize("setting", ["origin", "replica"])
 def test_the_tables_refuse_changes_of_the_history_even_by_their_owner(
-    ledger, server, schema, statement, setting
+    ledger, server, schema, setting
 ):
     spend(ledger)
     role = f"SET session_replication_role = {setting}"
-    with pytest.raises(psycopg.errors.RaiseException, match="the history is append-only"):
-        server.execute(role, statement.format(s=schema))
+    for change in CHANGES:
+        with pytest.raises(psycopg.errors.RaiseException, match="the history is append-only"):
+            server.execute(role, change.format(s=schema))
     ledger.verify()
 
 

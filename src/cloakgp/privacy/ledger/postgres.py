@@ -88,6 +88,11 @@ class PostgresTransaction:
         lines = self._query(INSPECTION, {"schema": self._schema})
         if not lines:
             return None
+        if all(kind == "function" for kind, *_ in lines):
+            raise LedgerError(
+                f"{self._name} is not a ledger: its schema holds functions of others. Name a "
+                "schema of its own. Nothing was spent."
+            )
         if {line[:4] for line in lines} != expected(self._schema):
             raise tampered(self._name, "its tables, triggers or functions changed")
         return tuple(line[4] for line in lines)
