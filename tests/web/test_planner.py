@@ -210,5 +210,5 @@ def test_the_budget_may_be_on_a_server(desk, planner, postgres):
     assert desk.ask("/plan").state == "done"
     assert desk.ask("/release", plan=planner.final.number, typed="height").state == "done"
     assert ledger.spent("people") == pytest.approx(1.0, rel=1e-6)
-    for text in (page, desk.client.get("/").text, desk.client.get("/settings.toml").text):
+    for text in (page, desk.client.get("/").text, desk.client.get("/files/settings.toml").text):
         assert ESCAPED not in text
