@@ -198,12 +198,14 @@ def test_a_release_spends_on_a_server_and_nothing_of_its_password_is_written(
     data, tmp_path, postgres
 ):
     address, out = postgres.address(schema="command"), tmp_path / "out"
-    ledger = Ledger(address).open("people", 3.0, 1e-5, create=True)
+    ledger = Ledger(address).open("people", 2.5, 1e-5, create=True)
     words = (*SPEND, "--ledger", address, "--dataset", "people", "--out")
     done = run("release", data, *words, out)
     assert done.exit_code == 0, done.output
     assert ledger.spent("people") == pytest.approx(2.0, rel=1e-6)
-    assert ledger.history()[-1].facts["release_id"] == Release.load(out / "release.cloakgp").release_id
+    assert (
+        ledger.history()[-1].facts["release_id"] == Release.load(out / "release.cloakgp").release_id
+    )
     said = [done.output, fails(run("release", data, *words, tmp_path / "two"), "does not allow")]
     for text in (*said, *(path.read_bytes().decode("latin-1") for path in out.iterdir())):
         assert PASSWORD not in text
