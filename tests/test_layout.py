@@ -49,6 +49,7 @@ def forbidden_in_the_core(path):
             or (
                 name.split(".")[0] == "joblib" and path.name == "gathered.py"
             )  # its workers sum blocks
+            or (name == "psycopg" and path.name == "postgres.py")  # the driver of a server
             or f"{name}.".startswith(("scipy.special.", "cloakgp.privacy."))
         )
     }

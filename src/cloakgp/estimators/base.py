@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
+from cloakgp.estimators.accounts import LedgerParameter, open_account
 from cloakgp.estimators.people import MOST_EXACT, People, people_in_blocks, people_in_memory
 from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
@@ -45,7 +46,7 @@ from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
 from cloakgp.plan.rows import points_of
-from cloakgp.privacy import Budget, Ledger, Noise, Spend
+from cloakgp.privacy import Budget, Noise, Spend
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
 
@@ -80,7 +81,7 @@ class PrivateGP(BaseEstimator):
     decode: str
     calibration: str
     rank: int | None
-    ledger: Any
+    ledger: Any = LedgerParameter()
     dataset: str | None
     random_state: Any
     columns: Any
@@ -375,18 +376,6 @@ def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
             f"{type(plan).__name__}; leave it out or plan again"
         )
     return plan
-
-
-def open_account(ledger: Any, dataset: Any) -> tuple[Ledger, str] | None:
-    """Return the ledger and the name of the data set in it, if there is to be an account."""
-    if ledger is None and dataset is None:
-        return None
-    if ledger is None or not isinstance(dataset, str):
-        raise ValueError(
-            "ledger and dataset belong together: give the ledger file and the name of the data "
-            f"set in it, got ledger={ledger!r}, dataset={dataset!r}"
-        )
-    return (ledger if isinstance(ledger, Ledger) else Ledger(ledger)), dataset
 
 
 def _rehearsal(plan: Plan, seed: Any) -> Any:

@@ -75,8 +75,9 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         ``cloakgp.columns``, by name.  Columns that are not named are known by their types:
         categories, dates, booleans and strings need no encoding.
     ledger, dataset
-        A budget ledger (``Ledger`` or its file) and the name of the data set in it.  The spend is
-        recorded there before noise is drawn, and a fit that would exceed the cap is refused.
+        A budget ledger (``Ledger``, its file, or its ``postgresql://`` address) and the name of the
+        data set in it.  The spend is recorded there before noise is drawn, and a fit that would
+        exceed the cap is refused.
     random_state : int, default None
         Anything but None makes the noise repeatable and therefore **not private**.
     """

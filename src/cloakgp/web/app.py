@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -39,6 +38,7 @@ from cloakgp.web.form import (
     problem_of,
     read_form,
     short,
+    shown_ledger,
     values_of,
 )
 from cloakgp.web.pictures import ledger_picture, noise_picture, people_picture
@@ -180,7 +180,7 @@ class Desk:
                 problem=problem,
                 values=values_of(planner.base),
                 choices={n: DECLARED[n].reader.metavar.split("|") for n in ("task", "design")},
-                ledger=Path(str(planner.base.get("ledger") or "")).name,
+                ledger=shown_ledger(planner.base.get("ledger")),
                 dataset=planner.base.get("dataset"),
                 others={n: v for n, v in planner.base.items() if n not in (*FIELDS, *ACCOUNT)},
             )

@@ -13,6 +13,8 @@ from cloakgp.cli.settings import Settings
 from cloakgp.cli.settings.checks import check_columns_told
 from cloakgp.cli.settings.declared import DECLARED, Declared, default_of, takers
 from cloakgp.errors import CommandError
+from cloakgp.privacy import Ledger
+from cloakgp.privacy.ledger.address import is_address
 from cloakgp.release.report.again import toml_value
 
 #: Settings that have a field.  Others come from the settings file and the command line alone; so do
@@ -52,6 +54,8 @@ class Asked:
         # A kernel is known by its words: as an object it prints few of its digits.
         words = ("kernel", "learn")
         values = {n: self.told[n] if n in words else getattr(self.settings, n) for n in self.told}
+        if is_address(values.get("ledger")):
+            values["ledger"] = Ledger(values["ledger"]).name  # without its password
         return tuple(
             (n, toml_value(values[n])) for n in DECLARED if n in values.keys() - {*without}
         )
@@ -114,6 +118,14 @@ def asked_by(form: Mapping[str, str], base: Mapping[str, Any]) -> Asked:
     if settings.candidates:
         raise Problem("a private choice of settings is for `cloakgp select`")
     return Asked(settings, told)
+
+
+def shown_ledger(place: Any) -> str:
+    """Return what a page calls a ledger: the name of its file, or its address, never a password."""
+    ledger = Ledger(place) if place else None
+    if ledger is None:
+        return ""
+    return ledger.name if ledger.path is None else ledger.path.name
 
 
 def values_of(told: Mapping[str, Any]) -> dict[str, str]:

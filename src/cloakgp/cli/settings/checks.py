@@ -28,7 +28,7 @@ def check(settings: Declared) -> None:
         )
     if (settings.ledger is None) != (settings.dataset is None):
         raise CommandError(
-            "--ledger and --dataset belong together: name the ledger file, and the data set in it "
+            "--ledger and --dataset belong together: name the ledger, and the data set in it "
             "(`cloakgp budget open` makes both)"
         )
     named = (settings.groups, settings.exposure)

@@ -140,7 +140,7 @@ class Declared:
         one_of(Mechanism), "How to choose", panel=GUARANTEE, commands=SELECTION, search="mechanism"
     )
     ledger: str | None = setting(
-        readers.FILE,
+        readers.LEDGER,
         "Budget ledger to spend from",
         panel=GUARANTEE,
         commands=SPENDING,

@@ -14,6 +14,8 @@ from cloakgp.errors import CommandError, printable
 from cloakgp.gp.kernels.grammar import Kernel, parse_kernel
 from cloakgp.inputs.columns.kinds import ORIGIN, Date
 from cloakgp.inputs.columns.values import moment_of
+from cloakgp.privacy.ledger import LedgerError
+from cloakgp.privacy.ledger.address import is_address, server_address
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,17 @@ def read_string(where: str, value: Any) -> str:
 def read_file(where: str, value: Any) -> str:
     """Return the name of a file."""
     return read_string(where, str(value))
+
+
+def read_ledger(where: str, value: Any) -> str:
+    """Return the file or the address of a ledger; what may hold a password is not repeated."""
+    if is_address(value):
+        try:
+            server_address(value)
+        except LedgerError as error:
+            raise CommandError(f"{printable(where)}: {error}") from None
+        return str(value)
+    return read_file(where, value)
 
 
 def read_names(where: str, value: Any) -> tuple[str, ...]:
@@ -190,6 +203,7 @@ FILE = Reader("FILE", read_file)
 LEVELS = Reader("NAME=LEVEL,LEVEL", read_levels)
 DATES = Reader("NAME=DATE", read_dates)
 STAND_INS = Reader("NAME=VALUE", read_stand_ins)
+LEDGER = Reader("FILE|ADDRESS", read_ledger)
 LEARN = Reader("auto|yes|no", read_learn)
 DECIMAL = Reader(".|,", read_decimal)
 

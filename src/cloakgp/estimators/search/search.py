@@ -21,7 +21,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.base import checked_plan, open_account
+from cloakgp.estimators.accounts import LedgerParameter, open_account
+from cloakgp.estimators.base import checked_plan
 from cloakgp.estimators.classification import PrivateGPClassifier
 from cloakgp.estimators.repeats import counted_already, note_spend, warn_if_repeated
 from cloakgp.estimators.search.delegates import Delegates
@@ -82,6 +83,8 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
     random_state : int, default None
         Anything but None makes choice and noise repeatable and therefore **not private**.
     """
+
+    ledger: Any = LedgerParameter()
 
     def __init__(
         self,
