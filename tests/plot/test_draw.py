@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import RBF
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.plot.canvas import NORMAL_95
 from cloakgp.plot.draw import plot_plan, plot_release
-from cloakgp.plot.outcomes import plot_hinton
+from cloakgp.plot.hinton import plot_hinton
 
 RNG = np.random.default_rng(0)
 X1 = pd.DataFrame({"age": np.sort(RNG.uniform(0, 80, 40))})
