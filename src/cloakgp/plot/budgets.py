@@ -103,9 +103,9 @@ def draw_budgets(
             title = f"epsilon below {epsilon[0]:.3g} gives that at every point"
         else:
             mark = {"marker": "D", "ms": 7, "mfc": "white", "mec": INK, "mew": 1.5, "ls": ""}
-            ax.plot([needed], [max_std], label="what that takes at every point", **mark)
+            ax.plot([needed], [max_std], label="epsilon that this takes", **mark)
             ax.axvline(needed, color=GREY, lw=0.8, ls=(0, (1, 2)))
-            title = f"That takes epsilon = {needed:.2g} at every point, about"
+            title = f"At every point, that takes epsilon of about {needed:.2g}"
     shown = [v for v in (*noise, *floor, *largest, max_std or 0.0) if v > 0.0] or [1.0]
     ax.set_ylim(0.8 * max(min(shown), 1e-3 * max(shown)), 1.3 * max(shown))
     ax.set_title(title, fontsize=10, loc="left")

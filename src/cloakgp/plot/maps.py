@@ -61,7 +61,7 @@ def draw_map(
     ends = bool(values.min() < lo - slack), bool(values.max() > hi + slack)
     shape = {"shrink": 0.92, "pad": 0.02, "extend": beyond.get(ends, "both")}
     ax.figure.colorbar(scale, ax=ax, **shape)
-    _draw_contours(ax, plane, grid)
+    _draw_contours(ax, plane, grid, MaxNLocator(LEVELS).tick_values(lo, hi))
     _draw_people(ax, plane, title)
 
 
@@ -92,10 +92,9 @@ def _draw_image(ax: Axes, plane: Plane, colour: Array, opacity: Array) -> None:
     ax.set(xlim=(x0, x1), ylim=(y0, y1))
 
 
-def _draw_contours(ax: Axes, plane: Plane, grid: Array) -> None:
-    lo, hi = float(grid.min()), float(grid.max())
-    ticks = MaxNLocator(LEVELS).tick_values(lo, hi)
-    levels = [level for level in ticks if lo < level < hi]
+def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Array) -> None:
+    """Draw lines at round numbers of the scale, so that maps of one scale can be compared."""
+    levels = [level for level in ticks if grid.min() < level < grid.max()]
     if not levels:
         return
     lines = ax.contour(plane.x, plane.y, grid, levels=levels, colors=LINE, linewidths=0.9)
