@@ -336,11 +336,8 @@ class Facts:
         return self.outcome.selection_bounds(self.lo, self.hi)
 
     def find_design(self, near: Design | None = None) -> Design:
-        """Choose T: public maths, whatever it costs in time; from one for another budget, quickly.
-
-        Only ``bayes`` depends on the budget.
-        """
-        if near is not None and self.design != "bayes":
+        """Choose T: public maths, whatever it costs in time; near that of another budget, soon."""
+        if near is not None and self.design != "bayes":  # the others do not depend on the budget
             return near
         points, weights = self.points, self.weights
         if self.target == "latents":

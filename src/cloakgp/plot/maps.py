@@ -5,6 +5,7 @@ A contour is dark on a light rim, so that it is seen on every colour.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,7 +93,7 @@ def _draw_image(ax: Axes, plane: Plane, colour: Array, opacity: Array) -> None:
     ax.set(xlim=(x0, x1), ylim=(y0, y1))
 
 
-def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Array) -> None:
+def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) -> None:
     """Draw lines at round numbers of the scale, so that maps of one scale can be compared."""
     levels = [level for level in ticks if grid.min() < level < grid.max()]
     if not levels:

@@ -73,8 +73,9 @@ class LabelRelease(LatentRelease, of=Labels):
         """The public classes."""
         return np.array(self.facts.classes)
 
-    def predict(self, X: ArrayLike, *_: Any) -> NDArray[Any]:
-        """Return the most probable class at X, (P,)."""
+    def predict(self, X: ArrayLike, *_: Any, clip: Clip | None = None) -> NDArray[Any]:
+        """Return the most probable class at X, (P,); classes have no bounds for ``clip``."""
+        check_clip(clip)
         return self.classes[np.argmax(self.predict_proba(X), axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> Array:
