@@ -26,7 +26,8 @@ def test_tables_are_within_the_bounds_unless_asked_otherwise(saved):
 
 def test_a_release_of_three_inputs_has_a_picture_too(tmp_path):
     X = pd.DataFrame(np.random.default_rng(0).uniform(size=(30, 3)), columns=["a", "b", "c"])
-    model = PrivateGPRegressor(0.1 * RBF([1.0, 1.0, 1.0]), bounds=(0, 1)).fit(X, 0.9 * X["a"].to_numpy())
+    model = PrivateGPRegressor(0.1 * RBF([1.0, 1.0, 1.0]), bounds=(0, 1))
+    model.fit(X, 0.9 * X["a"].to_numpy())
     outputs.write_rest(model.release_, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {*outputs.OUTPUTS} - {outputs.RELEASE}
     assert (tmp_path / outputs.PLOT).read_bytes().startswith(b"\x89PNG")
