@@ -47,6 +47,7 @@ from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
 from cloakgp.plan.rows import points_of
 from cloakgp.privacy import Budget, Noise, Spend
+from cloakgp.release.bounds import Clip
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
 
@@ -100,14 +101,15 @@ class PrivateGP(BaseEstimator):
         return self._fitted().uncertainty(self._points(X))
 
     def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve"
+        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve", clip: Clip | None = None
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X.
 
         ``of="curve"``: it holds what is predicted with probability ``coverage``.  ``of="person"``:
-        it holds the outputs of that share of new people.
+        it holds the outputs of that share of new people.  ``clip="bounds"`` keeps both ends within
+        the public bounds.
         """
-        return self._fitted().predict_interval(self._points(X), coverage, of=of)
+        return self._fitted().predict_interval(self._points(X), coverage, of=of, clip=clip)
 
     def selection_bounds(self) -> tuple[float, float]:
         """Return the bounds of outputs and predictions in a private search."""

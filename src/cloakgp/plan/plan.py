@@ -21,7 +21,7 @@ from cloakgp.gp.places import gathered_at
 from cloakgp.plan.facts import DesignName, Facts
 from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
-from cloakgp.privacy import Sketch
+from cloakgp.privacy import Budget, Sketch
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 
 #: Budgets that a plan compares.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+#: The gap of designs of other budgets that a picture compares, for up to so many columns.
+NEARLY, MOST_NEAR = 1e-3, 20_000
 
 
 @dataclass(frozen=True)
@@ -263,7 +265,10 @@ class Plan:
         return frame
 
     def plot(self, **kwargs: Any) -> Figure:
-        """Draw the noise that privacy would add, for one or two input dimensions."""
+        """Draw the noise that privacy would add: over one input, two, or each of more, and by ε.
+
+        ``max_std`` marks the noise that is wanted at most, and the ε that it takes.
+        """
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_plan
 
@@ -282,10 +287,25 @@ class Plan:
 
     def at_epsilon(self, epsilon: float) -> Plan:
         """Return the plan of the same release at another budget, to look at: no fit takes it."""
+        return self._with(budget=self._budget_at(epsilon))
+
+    def near(self, epsilon: float) -> Plan:
+        """Return nearly the plan of ``at_epsilon``, found from the design of this one: quickly.
+
+        For pictures of several budgets.  A sketch of very many people stays as it is.
+        """
+        facts = replace(self.facts, budget=self._budget_at(epsilon), gap=NEARLY)
+        few = facts.columns <= MOST_NEAR
+        design = facts.find_design(near=self.design) if few else self.design
+        plan = Plan(facts, design, facts.sketch(design))
+        plan.__dict__["_members"] = self._members
+        return plan
+
+    def _budget_at(self, epsilon: float) -> Budget:
         budget = self.facts.budget
         hall = budget.calibration == "hall" and epsilon <= 1.0  # it is not defined above
         calibration: Calibration = "hall" if hall else "analytic"
-        return self._with(budget=replace(budget, epsilon=epsilon, calibration=calibration))
+        return replace(budget, epsilon=epsilon, calibration=calibration)
 
     def _row(self) -> dict[str, Any]:
         return {
