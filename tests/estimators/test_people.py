@@ -19,7 +19,7 @@ from cloakgp import (
 )
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators import people as crowd
-from cloakgp.inputs.blocks import cut_array, cut_outputs
+from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
 from cloakgp.privacy import LedgerError
 
 RNG = np.random.default_rng(0)

@@ -37,7 +37,8 @@ from cloakgp.gp.matrices import has_white_noise
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
-from cloakgp.inputs.blocks import BlockTable, blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of
+from cloakgp.inputs.blocks.table import BlockTable
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.frames import select
 from cloakgp.plan.facts import Facts

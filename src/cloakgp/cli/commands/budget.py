@@ -31,7 +31,7 @@ from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.estimators.people import identity_of
 from cloakgp.files import write_file
-from cloakgp.inputs.blocks import scan
+from cloakgp.inputs.blocks.scanning import scan
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
