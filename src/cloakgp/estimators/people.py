@@ -115,6 +115,13 @@ def people_in_memory(
     were found for a plan.
     """
     names = column_names(X)
+    if groups is not None and isinstance(inducing, str) and len(rows) > MOST_EXACT:
+        raise ValueError(
+            f"{len(rows)} rows with groups are too many for inducing='auto' (the limit is "
+            f"{MOST_EXACT}): people who own several rows are never gathered at places. Keep one "
+            "row for each owner, for instance a mean, and leave groups out; or give "
+            "inducing=50, which needs memory for a hundred numbers in each row"
+        )
     if not are_many(len(rows), inducing, groups):
         return People(rows, None, names, None)
     watched = None if exposure is None else cut_array(exposure[:, None]).parts
