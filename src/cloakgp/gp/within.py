@@ -18,10 +18,12 @@ def share_within(kernel: Kernel, places: Places) -> float:
     With x and x' two people at random, at the same place and anywhere: (E k(x, x) − E k(x, x'))
     within, over the same among everybody.  People are where the nodes of places are.
     """
+    each = places.nodes_each
+    if each == 1:
+        return 0.0
     K = evaluate(kernel, places.nodes)
     own = np.diag(K)
     shares = places.node_counts / places.node_counts.sum()  # (nodes,)
-    each = places.nodes_each
     # The mean of k over two nodes of a place, for each place.
     blocks = K.reshape(len(K) // each, each, len(K) // each, each)
     together = np.einsum("kakb->k", blocks) / each**2
