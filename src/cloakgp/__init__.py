@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cloakgp.estimators.counts import PrivateGPCountRegressor
     from cloakgp.estimators.regression import PrivateGPRegressor
     from cloakgp.estimators.search.search import PrivateGridSearch
-    from cloakgp.inputs.blocks import scan
+    from cloakgp.inputs.blocks.scanning import scan
     from cloakgp.plan.plan import Plan
     from cloakgp.privacy import Ledger
     from cloakgp.release import Release, VerificationReport
@@ -63,7 +63,7 @@ _HOMES = {
     "Release": "release",
     "RepeatedSpendWarning": "errors",
     "VerificationReport": "release",
-    "scan": "inputs.blocks",
+    "scan": "inputs.blocks.scanning",
 }
 _MODULES = ("columns", "datasets", "design", "gp", "kernels", "plan", "privacy", "release")
 

@@ -39,7 +39,7 @@ from cloakgp.gp.matrices import has_white_noise
 from cloakgp.gp.rows import check_rows, refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
-from cloakgp.inputs.blocks import blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.columns import recognise
 from cloakgp.plan.facts import Facts

@@ -17,7 +17,7 @@ from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.blocks import blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.checks import as_float, one_column
 from cloakgp.inputs.columns import Column, recognise
 from cloakgp.plan.facts import Facts

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cloakgp.design import Design
 from cloakgp.gp.places import gathered_at
+from cloakgp.gp.within import share_within
 from cloakgp.plan.facts import DesignName, Facts
 from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
@@ -33,6 +34,8 @@ Array = NDArray[np.float64]
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 #: The gap of designs of other budgets that a picture compares, for up to so many columns.
 NEARLY, MOST_NEAR = 1e-3, 20_000
+#: A plan warns if more than this share of what varies with the inputs is lost within places.
+MUCH_LOST = 0.1
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,7 @@ class Plan:
                 "bands assume that it is like some member of the family of priors."
             )
         if facts.places is not None:
-            lines.append(f"{gathered_at(facts.places, facts.encoding.model_names)}.")
+            lines.append(f"{gathered_at(facts.places, facts.encoding.model_names)}. {self._lost()}")
         if facts.iterations > 1:
             lines.append(
                 f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
@@ -228,6 +231,41 @@ class Plan:
             )
         return "\n".join(lines)
 
+    @cached_property
+    def lost_within_places(self) -> tuple[float, float]:
+        """The share of what varies with the inputs that gathering people at places hides.
+
+        If the truth is like the smoothest kernel that the forecast looks at, and like the roughest.
+        (0, 0) if nobody is gathered.
+        """
+        facts = self.facts
+        if facts.places is None:
+            return 0.0, 0.0
+        kernels = [facts.kernel]
+        if facts.family is not None:
+            kernels = [facts.family.kernels[number] for number, _ in facts.family.outlook]
+        shares = [share_within(kernel, facts.places) for kernel in kernels]
+        return min(shares), max(shares)
+
+    def _lost(self) -> str:
+        """Say what gathering people at places loses."""
+        low, high = self.lost_within_places
+        if high == 0.0:
+            return "Nothing is lost by that: everybody at a place has the same inputs."
+        share = f"{_percent(high)} of what varies with the inputs"
+        if self.facts.family is not None:
+            share = (
+                f"{_percent(low)} of what varies with the inputs if the truth is smooth, "
+                f"{_percent(high)} if it is rough"
+            )
+        said = f"What differs within a place is not seen: {share}."
+        if low <= MUCH_LOST:
+            return said
+        return (
+            f"{said} WARNING: that is much, because there are many inputs. Fewer inputs lose less, "
+            "and so do up to 4,000 people chosen at random, who are not gathered."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan's figures for machines."""
         facts = self.facts
@@ -243,6 +281,7 @@ class Plan:
             "iterations": facts.iterations,
             "people": facts.people,
             "places": None if facts.places is None else len(facts.places.counts),
+            "lost_within_places": list(self.lost_within_places),
             "published_values": self.published_values,
             "forecast_rmse": self.forecast_rmse,
             "largest_noise_std": float(self.noise_std.max()),
@@ -357,3 +396,8 @@ class Plan:
         if points is self.points:
             self.__dict__["cases"] = cases
         return cases
+
+
+def _percent(share: float) -> str:
+    """Return a share in words."""
+    return "less than 0.1 %" if share < 0.001 else f"{100.0 * share:.2g} %"
