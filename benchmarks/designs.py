@@ -225,13 +225,16 @@ def default_plan(people: int, inputs: int, learn: bool) -> Design:
     return model.plan(X).design
 
 
-def seconds_each(run: Callable[[], Any]) -> float:
-    """Return the time of one of several runs in a row: clocks are too coarse for a short one."""
+def seconds_each(run: Callable[[], Any]) -> tuple[float, Any]:
+    """Time several runs in a row, as clocks are too coarse for a short one; return what one takes.
+
+    And what the last of them returned.
+    """
     start, runs = time.process_time(), 0
     while runs == 0 or time.process_time() - start < IN_A_ROW:
-        run()
+        result = run()
         runs += 1
-    return (time.process_time() - start) / runs
+    return (time.process_time() - start) / runs, result
 
 
 # ----------------------------------------------------------------------------------------- CVXPY
@@ -281,9 +284,9 @@ def clarabel(
     theirs, ours = [], []
     begin = time.process_time()
     while len(ours) < pairs and time.process_time() - begin < pair_seconds:
-        ours.append(seconds_each(design))
-        theirs.append(seconds_each(solver))
-    raw = solver()
+        ours.append(seconds_each(design)[0])
+        each, raw = seconds_each(solver)
+        theirs.append(each)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an inaccurate solution shows in its status
         problem.unpack_results(raw, chain, inverse)
@@ -422,7 +425,7 @@ def median_seconds(what: str, run: Callable[[], Any], effort: Effort) -> float:
         run()
         times: list[float] = []
         while len(times) < effort.repeats and sum(times) < effort.repeat_seconds:
-            times.append(seconds_each(run))
+            times.append(seconds_each(run)[0])
         return {"seconds": float(np.median(times))}
 
     task = {"do": "median", "what": what, "repeats": effort.repeats}
