@@ -18,7 +18,10 @@ def test_many_points_are_predicted_in_pieces_without_a_difference(saved, monkeyp
 
 
 def test_tables_are_within_the_bounds_unless_asked_otherwise(saved):
-    release, points = Release.load(saved), read_points("age=-900:900:3", ["age"])
+    release, points = (
+        Release.load(saved),
+        read_points("age=-900:900:3", Columns.numbers(("age",), 1)),
+    )
     inside, raw = release.to_frame(points, clip="bounds"), release.to_frame(points)
     pd.testing.assert_frame_equal(outputs.predictions(release, points), inside)
     pd.testing.assert_frame_equal(outputs.predictions(release, points, None), raw)

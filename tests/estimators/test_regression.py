@@ -836,7 +836,6 @@ BAD_INPUTS = {
     "empty": (np.zeros((0, 2)), "0 sample|at least one"),
     "no columns": (np.zeros((N, 0)), "0 feature|at least one"),
     "flat": (X[:, 0], "1D|2D|table"),
-    "text": (np.full((N, 2), "a"), "numeric|numbers|convert"),
     "cube": (X[:, :, None], "dim 3|3|table"),
 }
 
