@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
+from cloakgp.estimators.kept import Kept
 from cloakgp.estimators.people import MOST_EXACT, People, people_in_blocks, people_in_memory
 from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
@@ -43,7 +44,7 @@ from cloakgp.inputs.frames import select
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
-from cloakgp.privacy import Budget, Ledger, Noise, Spend
+from cloakgp.privacy import Budget, Ledger, Noise
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
 
@@ -109,7 +110,13 @@ class PrivateGP(BaseEstimator):
         """Return the bounds of outputs and predictions in a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
-    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
+    def public_facts(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> Facts:
         """Return what a plan is drawn from, without its design, for a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
@@ -140,21 +147,23 @@ class PrivateGP(BaseEstimator):
             _remember_names(self, table)
         self._release_id = uuid.uuid4().hex
 
-    def _people(self, X: Any, groups: Any, exposure: Any = None, plan: Any = None) -> People:
+    def _people(self, kept: Kept, exposure: Any = None, plan: Any = None) -> People:
         """Return everybody's public inputs, gathered at places if they are many.
 
         The places of a ``plan`` are not looked for again.
         """
         self._check_inducing()
+        X, groups = kept.X, kept.groups
         request = plan.request if isinstance(plan, Plan) else None
         known = None if request is None else request.places
         table = blocks_of(X)
         if table is not None:
             return people_in_blocks(table, groups, exposure, known)
-        return people_in_memory(check_rows(X), X, self.inducing, groups, exposure, known)
+        people = people_in_memory(check_rows(X), X, self.inducing, groups, exposure, known)
+        return replace(people, everybody=kept.everybody)
 
     def _request(
-        self, people: People, X: Any, at: Any, groups: Any, exposure: Array | None = None
+        self, people: People, kept: Kept, at: Any, exposure: Array | None = None
     ) -> Request:
         """Return what a plan is asked for: all of it public."""
         places = people.places
@@ -164,7 +173,8 @@ class PrivateGP(BaseEstimator):
             places=places,
             names=people.names,
             at=None if at is None else _points_named(people.X, at, people.names),
-            groups=owner_codes(groups, len(people.X), X),
+            groups=owner_codes(kept.groups, len(people.X), kept.X),
+            limit=kept.limit,
             exposure=exposure if places is None else places.node_exposure,
             settings=settings_of(self),
         )
@@ -190,6 +200,7 @@ class PrivateGP(BaseEstimator):
             rank=self.rank,
             groups=request.groups,
             places=request.places,
+            limit=request.limit,
             feature_names=request.names,
             gap=self._gap,
             **outputs,
@@ -319,7 +330,7 @@ class PrivateGP(BaseEstimator):
                     "recorded in a ledger; leave ledger and dataset out for a trial"
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
-        spends = [Spend.gaussian(plan.facts.budget.sigma)]
+        spends = list(plan.spends)
         inputs = people.identity
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
@@ -335,6 +346,8 @@ class PrivateGP(BaseEstimator):
             "published_values": plan.published_values,
             "sigma": facts.budget.sigma,
         }
+        if plan.choice is not None:
+            parameters |= plan.choice.parameters
         what, release_id = f"{type(self).__name__}.fit", self._release_id
         return Noise(
             commit=partial(
@@ -345,7 +358,7 @@ class PrivateGP(BaseEstimator):
                 parameters=parameters,
                 release_id=release_id,
                 inputs=inputs,
-                stated=(plan.epsilon, plan.delta),
+                stated=(plan.total_epsilon, plan.delta),
             )
         )
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
+from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.people import as_blocks, constant_exposure
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_RATES
@@ -104,13 +105,15 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         at: ArrayLike | None = None,
         groups: Any = None,
         exposure: ArrayLike | None = None,
+        max_rows: int | None = None,
     ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
         ``exposure`` is public: how long or how large each row was watched, by default 1.
+        ``max_rows`` are the rows of each owner that count at most.
         """
-        watched = _exposures(X, exposure)
-        request = self._request(self._people(X, groups, watched), X, at, groups, watched)
+        kept = kept_of(X, groups, max_rows, _exposures(X, exposure))
+        request = self._request(self._people(kept, kept.exposure), kept, at, kept.exposure)
         return draw_plan(self._facts(request), self.target, request)
 
     def fit(
@@ -121,17 +124,20 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         groups: Any = None,
         exposure: ArrayLike | None = None,
         plan: Plan | None = None,
+        max_rows: int | None = None,
     ) -> Self:
         """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once.
 
-        A ``plan`` made for the same X, at, groups, exposure and settings is released as it is.
+        A ``plan`` made for the same X, at, groups, exposure, max_rows and settings is released
+        as it is.
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
-        watched = _exposures(X, exposure)
-        people = self._people(X, groups, watched, plan)
+        kept = kept_of(X, groups, max_rows, _exposures(X, exposure))
+        y = kept.outputs(y)
+        people = self._people(kept, kept.exposure, plan)
         one_column(y, people.count)
-        request = self._request(people, X, at, groups, watched)
+        request = self._request(people, kept, at, kept.exposure)
         if plan is None:
             plan = draw_plan(self._facts(request), self.target, request)
         else:

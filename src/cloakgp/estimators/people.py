@@ -45,6 +45,7 @@ class People:
     table: BlockTable | None  # if they come in blocks
     names: tuple[str, ...] | None
     places: Places | None  # where they are gathered, if they are
+    everybody: Array | None = None  # all rows, if some of each person are left out
 
     @property
     def X(self) -> Array:
@@ -62,6 +63,8 @@ class People:
     @property
     def identity(self) -> Array:
         """A table by which the same people are known again: their rows, or a fingerprint."""
+        if self.everybody is not None:
+            return self.everybody
         if self.rows is not None:
             return self.rows
         assert self.places is not None
