@@ -29,6 +29,7 @@ EXPECTED = (
         "beyond the paper",
     ),
     ("classes-and-counts", "Ten classes, and counts", "beyond the paper"),
+    ("bounds", "Bounds chosen privately", "beyond the paper"),
     ("limits", "How close to the best possible, and how it moves with N", "beyond the paper"),
 )
 

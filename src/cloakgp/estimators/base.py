@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel
@@ -24,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.kept import Kept
+from cloakgp.estimators.kept import LIMITS, Kept, compare_limits
 from cloakgp.estimators.people import MOST_EXACT, People, people_in_blocks, people_in_memory
 from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
@@ -105,6 +107,28 @@ class PrivateGP(BaseEstimator):
         it holds the outputs of that share of new people.
         """
         return self._fitted().predict_interval(self._points(X), coverage, of=of)
+
+    def compare_max_rows(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        limits: Sequence[int | None] = LIMITS,
+        **more: Any,
+    ) -> pd.DataFrame:
+        """Compare ``max_rows``: fewer rows of each person, less noise for all.  Reads no y.
+
+        One row for each of the ``limits``, with the noise for privacy, the uncertainty without it
+        and the forecast of both together, at the points of a plan with all rows.
+        """
+        if groups is None:
+            raise ValueError("groups is missing: name the owner of each row to compare max_rows")
+        draw = getattr(self, "plan")  # noqa: B009 -- every estimator has its own
+        owners = owner_codes(groups, len(check_rows(X)), X)
+        most = int(np.bincount(np.asarray(owners)).max())
+        return compare_limits(
+            lambda limit: draw(X, at, groups, max_rows=limit, **more), limits, most
+        )
 
     def selection_bounds(self) -> tuple[float, float]:
         """Return the bounds of outputs and predictions in a private search."""

@@ -6,19 +6,25 @@ are then made from these rows as if there were no others, and say how many were 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.blocks import blocks_of
 from cloakgp.inputs.checks import owner_codes, shape_of
 from cloakgp.plan.parts import RowLimit
+from cloakgp.plan.plan import Plan
 from cloakgp.privacy.mechanism.kept import keep_rows, rows_to_keep
 
 Array = NDArray[np.float64]
+
+#: Rows of each person that a plan compares; None: all.
+LIMITS = (1, 2, 5, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +74,41 @@ def kept_of(X: Any, groups: Any, max_rows: Any, exposure: Any = None) -> Kept:
     )
 
 
+def compare_limits(
+    plan_at: Callable[[int | None], Plan], limits: Sequence[int | None], most: int
+) -> pd.DataFrame:
+    """Return what each limit would give: noise against rows lost, at the points of all rows.
+
+    ``most`` are the rows of the owner with most; a limit that leaves nothing out is not planned.
+    """
+    whole = plan_at(None)
+    points, weights = whole.points, whole.facts.weights
+    table = []
+    for limit in limits:
+        plan = whole if limit is None or limit >= most else plan_at(limit)
+        noise, floor = (np.reshape(part, (len(points), -1)) for part in plan.forecast(points))
+        rows = len(plan.facts.X)
+        table.append(
+            {
+                "max_rows": "all" if limit is None else limit,
+                "rows": rows,
+                "rows_left_out": len(whole.facts.X) - rows,
+                "typical_noise_std": _typical(noise**2, weights),
+                "without_privacy_std": _typical(floor**2, weights),
+                "forecast_error": _typical(noise**2 + floor**2, weights),
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def _typical(squared: Array, weights: Array) -> float:
+    return float(np.sqrt(weights @ squared.mean(axis=1)))
+
+
 def _taken(table: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of a public table, with its names and its kind."""
     if hasattr(table, "iloc"):
         return table.iloc[rows]
     if hasattr(table, "columns") or hasattr(table, "column_names"):  # of other libraries
-        taken = table.take(rows) if hasattr(table, "take") else table[rows.tolist()]
-        return taken
+        return table.take(rows) if hasattr(table, "take") else table[rows.tolist()]
     return np.asarray(table)[rows]

@@ -45,8 +45,8 @@ MOST_MADE_UP = 20_000
 class BoundsGrid:
     """Public candidates for bounds, of which two are chosen privately.
 
-    Given to ``PrivateGPRegressor(bounds=...)``, choice and release share its ``epsilon`` and are one
-    entry of a ledger.
+    Given to ``PrivateGPRegressor(bounds=...)``, choice and release share its ``epsilon`` and are
+    one entry of a ledger.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ class BoundsPlan:
         rows = min(self.rows, MOST_MADE_UP)
         at = 0.5 * last + 0.5 * spread * last * ndtri((np.arange(rows) + 0.5) / rows) / ndtri(0.99)
         each = self.rows / rows
-        below = each * np.searchsorted(at, np.arange(last + 1.0), side="left")
-        above = each * (rows - np.searchsorted(at, np.arange(last + 1.0), side="right"))
+        counts = np.searchsorted(at, np.arange(last + 1.0)).astype(np.float64)
+        below, above = each * counts, each * (rows - counts)
         chance = self._chances(below, above)
         low, high = np.nonzero(chance > 1e-9)
         weight = chance[low, high]
@@ -270,8 +270,8 @@ class BoundsPlan:
             aimed = self.aimed
             lines.append(
                 "The budget cannot tell these quantiles from wider bounds, so that "
-                f"{100 * aimed[0]:.2g} % below and {100 * (1 - aimed[1]):.2g} % above are aimed at, "
-                "and the bounds are then stretched as for a bell curve."
+                f"{100 * aimed[0]:.2g} % below and {100 * (1 - aimed[1]):.2g} % above are aimed "
+                "at, and the bounds are then stretched as for a bell curve."
             )
         for spread in SPREADS:
             least, most, clipped = self.forecast(spread)

@@ -15,9 +15,11 @@ from scipy.special import ndtr
 
 from cloakgp.gp.places import gathered_at
 from cloakgp.plan.markdown import escape
+from cloakgp.plan.outcomes.outcome import BEFOREHAND
 from cloakgp.release.learnt import can_be_checked, check_fit
 
 if TYPE_CHECKING:
+    from cloakgp.plan.parts import RowLimit
     from cloakgp.release.published import Published
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
@@ -101,9 +103,13 @@ def _protected(release: Published) -> str:
     if facts.groups is not None:
         most = int(np.bincount(np.unique(facts.groups, return_inverse=True)[1]).max())
         whose += f", in all rows of that person together (up to {most})"
+        if facts.limit is not None:
+            whose += "; further rows of a person were left out, so nothing is told about them"
     elif len(outputs) > 1:
         whose += " together"
     limits = facts.outcome.limits([escape(name) for name in outputs], facts.lo, facts.hi)
+    if release.bounds_choice is not None:
+        limits = limits.replace(BEFOREHAND, "bounds that were chosen privately, see below")
     return (
         "## What is protected\n\n"
         f"{whose}. Compare the release with one in which a single person's value was replaced by "
@@ -127,6 +133,8 @@ def _not_protected(release: Published) -> str:
     lines += [f"- {sentence}" for sentence in release.facts.outcome.also_public]
     if release.facts.groups is not None:
         lines.append("- Which rows belong to the same person.")
+    if release.facts.limit is not None:
+        lines.append(f"- {_rows_left_out(release.facts.limit)}")
     lines.append(
         "- What is true of people in general. If the curve shows that people of some age are "
         "mostly tall, that says something about everybody of that age, in the data or not."
@@ -134,6 +142,16 @@ def _not_protected(release: Published) -> str:
     if release.private:
         lines.append("- Other releases about the same people: their costs add up.")
     return "\n".join(lines)
+
+
+def _rows_left_out(limit: RowLimit) -> str:
+    """Say which rows count and how they were chosen."""
+    rows = "row" if limit.max_rows == 1 else "rows"
+    return (
+        f"Which rows were left out: at most {limit.max_rows} {rows} of each person count, and "
+        f"{limit.left_out} others were not read. They were chosen by a hash of public facts "
+        "(the inputs of a row and the number of its owner), not by their private values."
+    )
 
 
 def _meaning(release: Published) -> str:
@@ -156,6 +174,35 @@ def _meaning(release: Published) -> str:
         "- An attacker who has narrowed one person down to two equally likely values, and knows "
         f"everybody else's, guesses right at most {guess:g} % of the time; tossing a coin gives "
         "50 %. No attacker can do better, whatever the method and the computing power."
+    )
+
+
+def _bounds(release: Published) -> str:
+    """Say how the bounds were chosen, if privately, and what that cost."""
+    chosen = release.bounds_choice
+    if chosen is None:
+        return ""
+    how = (
+        f"among {len(chosen.grid)} public candidates from {chosen.grid[0]:g} to {chosen.grid[-1]:g}"
+    )
+    if not release.private:
+        return (
+            f"\n\nThe bounds were chosen {how} for a trial, too: that choice is not private either."
+        )
+    asked, aimed = (
+        f"{100 * q[0]:.3g} % and {100 * q[1]:.3g} %" for q in (chosen.quantiles, chosen.aimed)
+    )
+    stretched = ""
+    if aimed != asked:
+        stretched = f" (found at {aimed} and stretched from there as for a bell curve)"
+    also = "" if release.selection is None else ", the choice of settings"
+    return (
+        f"\n\nThe bounds were chosen {how}, privately, by how many values lie beyond each "
+        f"(exponential mechanism, one choice for each bound), to hold the values between the "
+        f"quantiles {asked}{stretched}. That cost epsilon = {chosen.epsilon:g} by itself; the "
+        f"choice of bounds{also} and the release together are differentially private with epsilon "
+        f"= {_up(chosen.total_epsilon, 4):g} and delta = {release.delta:g}. The figures above are "
+        "those of the release alone."
     )
 
 
@@ -197,7 +244,7 @@ def _noise(release: Published) -> str:
         "## How it was made\n\n"
         f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
         f"{escape(release.facts.design)}; {escape(release.status)}). A worse choice would have "
-        f"cost accuracy, not privacy.{_choice(release)}"
+        f"cost accuracy, not privacy.{_bounds(release)}{_choice(release)}"
     )
 
 

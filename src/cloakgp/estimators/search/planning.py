@@ -21,6 +21,7 @@ from sklearn.model_selection import ParameterGrid
 
 from cloakgp.estimators.base import PrivateGP
 from cloakgp.estimators.classification import PrivateGPClassifier
+from cloakgp.estimators.kept import Kept, kept_of
 from cloakgp.estimators.regression import PrivateGPRegressor
 from cloakgp.estimators.search.budget import SearchBudget
 from cloakgp.estimators.search.folds import (
@@ -68,12 +69,19 @@ class Planning:
     n_jobs: int | None
     verbose: int
 
-    def plan(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> SearchPlan:
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> SearchPlan:
         """Work out sensitivities, and how well the search can be expected to choose.  Reads no y.
 
         This is nearly all the work of a search: pass the plan on to ``fit``.
         """
-        candidates, request = self._candidates(), self._request(X, at, groups)
+        candidates = self._candidates()
+        request = self._request(kept_of(X, groups, max_rows), at)
         rows, owners = request.X, request.groups
         table = Table(rows, split_rows(self.cv, rows, owners), request.at, owners)
         budget = self._budget(table, len(candidates))
@@ -229,15 +237,17 @@ class Planning:
                 bar.advance(task)
                 yield result
 
-    def _request(self, X: ArrayLike, at: Any, groups: Any) -> Request:
+    def _request(self, kept: Kept, at: Any) -> Request:
         """Return what a plan is asked for: all of it public."""
-        rows, inner = check_rows(X), settings_of(self.estimator, without=())
+        X, rows = kept.X, check_rows(kept.X)
+        inner = settings_of(self.estimator, without=())
         return Request(
             maker=type(self).__name__,
             X=rows,
             names=column_names(X),
             at=_points(X, at),
-            groups=owner_codes(groups, len(rows), X),
+            groups=owner_codes(kept.groups, len(rows), X),
+            limit=kept.limit,
             exposure=None,
             settings=settings_of(self, without=UNPLANNED)
             | {"estimator": type(self.estimator).__name__}

@@ -24,6 +24,9 @@ Arrays = Mapping[str, NDArray[Any]]
 Task = Literal["regression", "classification", "counts"]
 Picture = Literal["curve", "probability", "rate"]
 
+#: What bounds are, unless they were chosen privately.
+BEFOREHAND = "public bounds that were set beforehand"
+
 
 @dataclass(frozen=True)
 class Said:
@@ -124,6 +127,6 @@ def within_bounds(names: Sequence[str], lo: Array, hi: Array) -> str:
         for name, low, high in zip(names, lo, hi, strict=True)
     )
     return (
-        f"Values count within public bounds that were set beforehand ({ranges}); values outside "
+        f"Values count within {BEFOREHAND} ({ranges}); values outside "
         "are clipped to the nearest bound."
     )

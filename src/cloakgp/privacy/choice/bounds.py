@@ -92,8 +92,7 @@ def checked_grid(grid: ArrayLike) -> Floats:
         raise ValueError("grid must be a list of finite numbers, the candidates for bounds")
     if not FEWEST_CANDIDATES <= len(edges) <= MOST_CANDIDATES:
         raise ValueError(
-            f"grid must have {FEWEST_CANDIDATES} to {MOST_CANDIDATES} candidates, "
-            f"got {len(edges)}"
+            f"grid must have {FEWEST_CANDIDATES} to {MOST_CANDIDATES} candidates, got {len(edges)}"
         )
     if not np.all(edges[1:] > edges[:-1]):
         raise ValueError("grid must increase: sort the candidates and name each of them once")

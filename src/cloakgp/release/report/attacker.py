@@ -21,10 +21,10 @@ SIDE = 13.0
 def guess_of(release: Published) -> float:
     """Return how often the best attacker is right, from 0.5 to 1.
 
-    Exact for a release alone, a Gaussian mechanism with noise σ.  With a private choice of settings
+    Exact for a release alone, a Gaussian mechanism with noise σ.  With a private choice
     before it the bound (e^ε + δ)/(e^ε + 1) of any (ε, δ) guarantee holds for both together.
     """
-    if release.selection is None:
+    if not release.choices:
         return best_guess(release.noisy.sigma / math.sqrt(release.noisy.parts))
     # Divided by e^ε, which overflows where e^−ε does not.
     small = math.exp(-release.total_epsilon)
