@@ -1,4 +1,4 @@
-"""At most so many rows of each person, chosen by public facts; the others are not there any more."""
+"""At most so many rows of each person, chosen by public facts; the others are gone."""
 
 import hashlib
 import struct
