@@ -39,6 +39,19 @@ def regressor(**options):
     return PrivateGPRegressor(400 * RBF(2.0), **settings)
 
 
+def account_in_use(folder, epsilon):
+    """Open an account; after a first entry, two choices are accounted for more quickly."""
+    book = Ledger(folder / "ledger").open("people", epsilon, 1e-5, X, create=True)
+    before = {"what": "before", "parameters": {}, "release_id": "before"}
+    book.spend("people", [Spend.gaussian(1000.0)], inputs=X, **before)
+    return book
+
+
+def trial(outputs):
+    with pytest.warns(NotPrivateWarning):
+        return private_bounds(outputs, CANDIDATES, 1.0, random_state=3)
+
+
 def test_bounds_are_candidates_around_the_values():
     found = private_bounds(y, CANDIDATES, 20.0)
     lo, hi = found
@@ -51,17 +64,13 @@ def test_bounds_are_candidates_around_the_values():
 
 @pytest.mark.parametrize("form", [pd.Series, list, lambda v: v[:, None], pd.DataFrame])
 def test_every_form_of_a_column_gives_the_same_choice(form):
-    with pytest.warns(NotPrivateWarning):
-        plain = private_bounds(y, CANDIDATES, 1.0, random_state=3)
-        other = private_bounds(form(y), CANDIDATES, 1.0, random_state=3)
+    plain, other = trial(y), trial(form(y))
     assert (plain.lo, plain.hi) == (other.lo, other.hi)
     assert not plain.private
 
 
 def test_blocks_give_the_same_choice():
-    with pytest.warns(NotPrivateWarning):
-        whole = private_bounds(y, CANDIDATES, 1.0, random_state=3)
-        parts = private_bounds(cut_outputs(y, 100), CANDIDATES, 1.0, random_state=3)
+    whole, parts = trial(y), trial(cut_outputs(y, 100))
     assert (whole.lo, whole.hi) == (parts.lo, parts.hi)
 
 
@@ -88,14 +97,16 @@ def test_inputs_and_owners_must_fit():
         private_bounds(y, CANDIDATES, 1.0, inputs=y[:, None])
 
 
+@pytest.mark.slow
 def test_the_choice_is_recorded_before_it_is_made(tmp_path):
-    book = Ledger(tmp_path / "ledger").open("people", 1.0, 1e-5, X, create=True)
+    book = account_in_use(tmp_path, 1.0)
     account = {"inputs": X, "ledger": book, "dataset": "people"}
     found = private_bounds(y, CANDIDATES, 0.8, **account)
     entry = book.history()[-1].facts
     assert entry["what"] == "private_bounds"
     assert entry["parameters"]["candidates"] == 21
-    assert book.spent("people") == pytest.approx(total_guarantee(found.spends, 1e-5))
+    assert [spend["size"] for spend in entry["spends"]] == [found.epsilon / 2] * 2
+    assert 0.3 < book.spent("people") < 0.8
     with pytest.raises(BudgetExceeded):
         private_bounds(y, CANDIDATES, 0.8, **account)
     with pytest.raises(ValueError, match="cannot be recorded"):
@@ -105,30 +116,31 @@ def test_the_choice_is_recorded_before_it_is_made(tmp_path):
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """A release that chose its bounds, the plan it was made from, and the ledger."""
-    book = Ledger(tmp_path_factory.mktemp("bounds") / "ledger")
-    book.open("people", 2.0, 1e-5, create=True)
+    book = account_in_use(tmp_path_factory.mktemp("bounds"), 2.5)
     model = regressor(ledger=book, dataset="people")
     plan = model.plan(X)
     return model.fit(X, y, plan=plan), plan, book
 
 
+@pytest.mark.slow
 def test_choice_and_release_are_one_entry_of_one_total(shared):
     model, plan, book = shared
     release = model.release_
     assert release.private
     assert release.total_epsilon == plan.total_epsilon <= 2.0
     assert release.epsilon == plan.epsilon < 2.0
-    (entry,) = [e.facts for e in book.history() if e.facts["event"] == "spent"]
+    _, entry = [e.facts for e in book.history() if e.facts["event"] == "spent"]
     assert [spend["kind"] for spend in entry["spends"]] == [
         *("bounded-range", "bounded-range", "gaussian")
     ]
     assert entry["stated"] == [plan.total_epsilon, 1e-5]
-    assert book.spent("people") == pytest.approx(plan.total_epsilon)
+    assert book.spent("people") >= plan.total_epsilon
     assert {release.facts.lo[0], release.facts.hi[0]} <= set(CANDIDATES)
     assert "the private choice of bounds included" in plan.summary()
     assert plan.to_dict()["bounds"]["candidates"] == 21
 
 
+@pytest.mark.slow
 def test_the_release_says_so_in_file_statement_page_and_verification(shared, tmp_path):
     release = shared[0].release_
     path = tmp_path / "release.cloakgp"
@@ -147,6 +159,7 @@ def test_the_release_says_so_in_file_statement_page_and_verification(shared, tmp
     )
 
 
+@pytest.mark.slow
 def test_verification_notices_a_wrong_total_and_bounds_from_nowhere(shared):
     release = shared[0].release_
     chosen = release.bounds_choice
@@ -169,6 +182,7 @@ def test_bounds_chosen_before_are_counted_with_the_release():
     assert release.verify().ok
 
 
+@pytest.mark.slow
 def test_bounds_chosen_before_a_search_are_counted_with_it():
     bounds = private_bounds(y, CANDIDATES, 0.6)
     inner = regressor(bounds=bounds, epsilon=1.0)
@@ -183,10 +197,8 @@ def test_bounds_chosen_before_a_search_are_counted_with_it():
 
 
 def test_bounds_of_a_trial_make_no_private_release():
-    with pytest.warns(NotPrivateWarning):
-        bounds = private_bounds(y, CANDIDATES, 1.0, random_state=1)
     with pytest.raises(ValueError, match="chosen with random_state"):
-        regressor(bounds=bounds).fit(X, y)
+        regressor(bounds=trial(y)).fit(X, y)
 
 
 def test_a_trial_is_repeatable_and_stamped():
@@ -220,6 +232,7 @@ def test_an_estimator_with_a_grid_can_be_cloned_and_knows_its_plan():
         regressor(bounds=BoundsGrid(CANDIDATES, (0.05, 0.95))).fit(X, y, plan=plan)
 
 
+@pytest.mark.slow
 def test_data_in_blocks_choose_their_bounds_too():
     model = PrivateGPRegressor(bounds=GRID, epsilon=4.0, design="total", learn=False)
     release = model.fit(cut_array(X, 200), cut_outputs(y, 200)).release_

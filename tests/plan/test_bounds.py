@@ -1,4 +1,4 @@
-"""The public half of a private choice of bounds: what it aims at, costs, and can be expected to do."""
+"""The public half of a private choice of bounds: what it aims at, costs, and can achieve."""
 
 import pickle
 

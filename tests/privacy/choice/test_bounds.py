@@ -26,7 +26,7 @@ def counted(values, grid=GRID):
 
 @dataclass
 class Loss:
-    """Every loss of both choices, from the definition; of the second for each result of the first."""
+    """Every loss of both choices by definition; of the second for each result of the first."""
 
     lows: list
     highs: list

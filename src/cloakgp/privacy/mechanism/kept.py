@@ -1,7 +1,7 @@
 """At most so many rows of each person: which are kept follows from public facts alone.
 
-A person with many rows can move a sketch further, and everybody gets more noise for it.  Rows that
-are left out here are not read by anything that follows.  Claim and proof: ``kept.md``.
+A person with many rows can move a sketch further, which takes smaller columns or more noise.  Rows
+that are left out here are not read by anything that follows.  Claim and proof: ``kept.md``.
 """
 
 from __future__ import annotations
