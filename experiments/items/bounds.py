@@ -161,6 +161,7 @@ def _figure(table: pd.DataFrame) -> Figure:
             )
         ax.set_xscale("log")
         ax.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+        ax.minorticks_off()
         ax.set_ylim(bottom=0.0)
         ax.set_xlabel("ε of everything")
         ax.set_ylabel("error")
