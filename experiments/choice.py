@@ -38,9 +38,14 @@ def expected_rmse(folds: Sequence[Fold], y: Array) -> float:
     return float(np.sqrt(losses([folds], y, "squared")[0] / len(y)))
 
 
-def losses(candidates: Sequence[Sequence[Fold]], y: Array, loss: str) -> Array:
+def losses(
+    candidates: Sequence[Sequence[Fold]],
+    y: Array,
+    loss: str,
+    bounds: tuple[float, float] = BOUNDS,
+) -> Array:
     """Return the cross-validated loss of every candidate, as the core computes it."""
-    lo, width = BOUNDS[0], BOUNDS[1] - BOUNDS[0]
+    lo, width = bounds[0], bounds[1] - bounds[0]
     u = np.clip((y - lo) / width, 0.0, 1.0)
     unit = core._unit(width, loss)
     return np.array(
@@ -48,8 +53,10 @@ def losses(candidates: Sequence[Sequence[Fold]], y: Array, loss: str) -> Array:
     )
 
 
-def sensitivities(candidates: Sequence[Sequence[Fold]], loss: str) -> Array:
-    return np.array([utility_sensitivity(folds, BOUNDS, loss) for folds in candidates])
+def sensitivities(
+    candidates: Sequence[Sequence[Fold]], loss: str, bounds: tuple[float, float] = BOUNDS
+) -> Array:
+    return np.array([utility_sensitivity(folds, bounds, loss) for folds in candidates])
 
 
 def exponential(loss: Array, sensitivity: Array, epsilon: float) -> Array:

@@ -8,18 +8,40 @@ nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from cloakgp import Plan
 from cloakgp.decode.decoder import Decoder
-from cloakgp.decode.mixture import Mixture
+from cloakgp.decode.mixture import LEAST_WEIGHT, Mixture
 
 Array = NDArray[np.float64]
+
+
+class _Seen:
+    """One setting, seen at ``points``: everything that does not depend on what is published."""
+
+    def __init__(self, decoder: Decoder, points: Array) -> None:
+        zero = np.zeros(len(decoder.T))
+        self.start, self.weights = decoder.mean(points, zero), decoder.weights(points)
+        self.std = np.sqrt(np.maximum(decoder.variance(points), 1e-300))
+        white = [decoder.whitened(row) for row in (zero, *np.eye(len(zero)))]
+        self.shift, self.whiten = white[0], np.array(white[1:]) - white[0]
+        self.constant = decoder.log_evidence(zero) + 0.5 * float(self.shift @ self.shift)
+
+    def means(self, s: Array) -> Array:
+        """Return the means for published values s (n, r), (n, P)."""
+        return self.start + s @ self.weights.T
+
+    def log_evidence(self, s: Array) -> Array:
+        """Return the evidence of published values s (n, r), (n,)."""
+        white = self.shift + s @ self.whiten
+        return self.constant - 0.5 * np.einsum("nr,nr->n", white, white)
 
 
 class Drawer:
@@ -55,6 +77,30 @@ class Drawer:
         # The mean is linear in s, from what a sketch of zeros would give.
         start = decoder.mean(self._points, np.zeros(len(self._T)))
         return start + s @ decoder.weights(self._points).T
+
+    def held(
+        self, y: Array, curves: Sequence[Array], count: int, rng: np.random.Generator
+    ) -> tuple[Array, list[Array]]:
+        """Return the means of ``count`` releases of y, (count, P), and where curves lie in them.
+
+        That is the chance of a smaller f under what each release knows, (count, P) for each curve:
+        a 95 % band holds a curve where it lies between 0.025 and 0.975.
+        """
+        s = self._told(y) + self._facts.noise_std * rng.standard_normal((count, len(self._T)))
+        means = np.array([seen.means(s) for seen in self._seen])  # (settings, count, P)
+        score = (
+            np.log(self._facts.belief) + np.array([seen.log_evidence(s) for seen in self._seen]).T
+        )
+        weights = np.exp(score - score.max(axis=1, keepdims=True))
+        weights[weights < LEAST_WEIGHT] = 0.0
+        weights /= weights.sum(axis=1, keepdims=True)  # (count, settings)
+        stds = np.array([seen.std for seen in self._seen])[:, None, :]
+        places = [np.einsum("nk,knp->np", weights, ndtr((f - means) / stds)) for f in curves]
+        return np.einsum("nk,knp->np", weights, means), places
+
+    @cached_property
+    def _seen(self) -> list[_Seen]:
+        return [_Seen(decoder, self._points) for decoder in self._decoders]
 
     def without_privacy(self, y: Array) -> Array:
         """Return the prediction from clipped outputs as they are, m + C (y − m).

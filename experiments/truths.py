@@ -11,9 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 Array = NDArray[np.float64]
 BOUNDS = (0.0, 100.0)
+#: How outputs lie around a curve: their quantiles q at X.
+Scatter = Callable[[Array, Array], Array]
+#: So many quantiles stand for everybody at a place.
+QUANTILES = 2_000
 
 
 @dataclass(frozen=True)
@@ -23,11 +28,19 @@ class Truth:
     name: str
     people: str  # how inputs lie: a key of PEOPLE
     curve: Callable[[Array], Array]  # (N, L) -> (N,)
-    noise: Callable[[Array, np.random.Generator], Array]  # added to the curve
+    scatter: Scatter  # added to the curve
 
     def draw(self, X: Array, rng: np.random.Generator) -> Array:
         """Return outputs of people at X, cut by the bounds."""
-        return np.clip(self.curve(X) + self.noise(X, rng), *BOUNDS)
+        return self._cut(X, rng.uniform(size=len(X)))
+
+    def mean(self, X: Array) -> Array:
+        """Return the mean output at X: of what the bounds leave, which is what is published."""
+        q = (np.arange(QUANTILES) + 0.5) / QUANTILES
+        return np.mean([self._cut(X, np.full(len(X), share)) for share in q], axis=0)
+
+    def _cut(self, X: Array, q: Array) -> Array:
+        return np.clip(self.curve(X) + self.scatter(X, q), *BOUNDS)
 
 
 def _line(n: int, rng: np.random.Generator) -> Array:
@@ -60,20 +73,20 @@ PEOPLE: dict[str, Callable[[int, np.random.Generator], Array]] = {
 }
 
 
-def _steady(std: float) -> Callable[[Array, np.random.Generator], Array]:
-    return lambda X, rng: std * rng.standard_normal(len(X))
+def _steady(std: float) -> Scatter:
+    return lambda X, q: std * ndtri(q)
 
 
-def _heavy(X: Array, rng: np.random.Generator) -> Array:
-    return 7.0 * rng.standard_t(2.5, len(X))
+def _heavy(X: Array, q: Array) -> Array:
+    return 7.0 * stdtrit(2.5, q)
 
 
-def _growing(X: Array, rng: np.random.Generator) -> Array:
-    return (1.0 + 0.35 * X[:, 0]) * rng.standard_normal(len(X))
+def _growing(X: Array, q: Array) -> Array:
+    return (1.0 + 0.35 * X[:, 0]) * ndtri(q)
 
 
-def _one_sided(X: Array, rng: np.random.Generator) -> Array:
-    return rng.exponential(12.0, len(X)) - 12.0
+def _one_sided(X: Array, q: Array) -> Array:
+    return -12.0 * np.log1p(-q) - 12.0
 
 
 def _bell(X: Array, centre: float, width: float, column: int = 0) -> Array:

@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import (
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.kernels import Gibbs
+from cloakgp.kernels import Cells, Gibbs
 
 #: Names that would do harm if a page took them for HTML, script or style.
 NASTY = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "</style>'&amp;{{}}\\")
@@ -78,11 +78,16 @@ HEIGHTS = pd.Series(HEIGHT, name="height_cm")
 CASES = {
     "curve": lambda: _regressor().fit(LINE, HEIGHTS),
     "stationary": lambda: _regressor(STATIONARY, noise_variance=40.0).fit(LINE, HEIGHTS),
+    "periodic": lambda: _regressor(900.0 * ExpSineSquared(1.0, 60.0)).fit(LINE, HEIGHTS),
     "inducing": lambda: _regressor(inducing=12).fit(LINE, HEIGHTS),
     "inducing, fixed": lambda: _regressor(900 * RBF(20.0), inducing=12).fit(LINE, HEIGHTS),
     "two outputs": _both,
     "map": lambda: _regressor(ARD, bounds=(100, 300)).fit(PLANE, pd.Series(PRICE, name="price")),
     "nasty": _nasty,
+    "cells": lambda: _regressor(
+        400.0 * Cells([[2.0, 1.0], [8.0, 2.0], [5.0, 4.0]], [1.0, 0.5]) + 900.0 * RBF(4.0),
+        bounds=(100, 300),
+    ).fit(PLANE, pd.Series(PRICE, name="price")),
     "three inputs": lambda: _regressor(bounds=(100, 300)).fit(
         SPACE, pd.Series(PRICE, name="price")
     ),
@@ -105,7 +110,6 @@ CASES = {
 #: Releases that the script cannot compute with.
 ON_A_GRID = {
     "Gibbs": lambda: _regressor(900.0 * Gibbs(12.0)).fit(LINE, HEIGHTS),
-    "periodic": lambda: _regressor(900.0 * ExpSineSquared(1.0, 60.0)).fit(LINE, HEIGHTS),
     "direct": lambda: _regressor(900 * RBF(20.0), design="total", decode="direct").fit(
         LINE, HEIGHTS
     ),

@@ -22,7 +22,7 @@ from cloakgp.privacy import Budget, Noise, gaussian_sigma  # noqa: E402
 from cloakgp.privacy import release as release_sketch  # noqa: E402
 from experiments import compare, others, outcomes, page, registry, store, words  # noqa: E402
 from experiments.__main__ import main  # noqa: E402
-from experiments.draw import releases, rmse, without_privacy  # noqa: E402
+from experiments.draw import Drawer, releases, rmse, without_privacy  # noqa: E402
 from experiments.item import Item, Result, Run  # noqa: E402
 from experiments.items import figure_4  # noqa: E402
 
@@ -77,6 +77,20 @@ def test_a_stored_item_is_kept_until_something_it_was_made_from_changes(scratch,
     (other / "a.py").write_text("1")
     monkeypatch.setattr(store, "PACKAGE", other)
     assert not store.fresh(ITEM, results, quick=True)
+
+
+def test_words_and_rooms_that_compute_nothing_do_not_make_results_old(scratch, monkeypatch):
+    package = scratch / "package"
+    (package / "web").mkdir(parents=True)
+    monkeypatch.setattr(store, "PACKAGE", package)
+    file = package / "a.py"
+    file.write_text('"""One."""\nx = 1  # so\n\n\ndef f():\n    """Two."""\n    return x\n')
+    before = store.fingerprint(ITEM)
+    file.write_text('"""Three."""\nx = 1\ndef f():\n    return x\n')
+    (package / "web" / "page.py").write_text("y = 2")
+    assert store.fingerprint(ITEM) == before
+    file.write_text("x = 2\ndef f():\n    return x\n")
+    assert store.fingerprint(ITEM) != before
 
 
 def test_what_is_stored_has_numbers_picture_code_version_and_seed(scratch):
@@ -389,3 +403,20 @@ def test_an_unknown_item_is_refused(monkeypatch):
 
 def test_errors_are_root_mean_squares():
     assert rmse(np.array([[1.0, -1.0], [0.0, 0.0]]), np.zeros(2)).tolist() == [1.0, 0.0]
+
+
+def test_many_releases_at_once_are_single_ones():
+    """Means and bands of many releases are those of each release's mixture."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 10.0, (60, 1))
+    y, at = 50.0 + 20.0 * np.sin(X[:, 0]), np.linspace(0.0, 10.0, 7)[:, None]
+    curves = (np.full(7, 40.0), 50.0 + 20.0 * np.sin(at[:, 0]))
+    plan = PrivateGPRegressor(bounds=(0.0, 100.0), epsilon=3.0).plan(X)
+    drawer = Drawer(plan, at)
+    means, places = drawer.held(y, curves, 3, np.random.default_rng(1))
+    for k, one in enumerate(drawer.posteriors(y, 3, np.random.default_rng(1))):
+        np.testing.assert_allclose(means[k], one.mean(at), rtol=1e-8)
+        low, high = (one.quantile(at, share) for share in (0.025, 0.975))
+        for curve, place in zip(curves, places, strict=True):
+            inside = (low <= curve) & (curve <= high)
+            np.testing.assert_array_equal((place[k] >= 0.025) & (place[k] <= 0.975), inside)

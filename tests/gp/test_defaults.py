@@ -1,5 +1,6 @@
 """The default family: it follows the inputs and the bounds, and nothing else."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +13,13 @@ from cloakgp.gp.defaults import (
     MOST_INPUTS,
     NUMBERS,
     SMOOTH,
+    WAVES,
     default_family,
     default_kernel,
     default_lengths,
     design_kernel,
 )
+from cloakgp.kernels import Cells
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, (50, 2)) * [1.0, 7.0]
@@ -84,8 +87,21 @@ def test_a_few_inputs_may_count_alone_and_many_share_one_lengthscale():
     alone = [k.length_scale / default_lengths(few) for k in default_family(few, NUMBERS).kernels]
     assert any(np.ptp(factors) > 1.0 for factors in alone)
     ranges = np.ptp(many, axis=0)
-    shared = [k.length_scale / ranges for k in default_family(many, NUMBERS).kernels]
-    assert all(np.ptp(factors) < 1e-9 for factors in shared)
+    kernels = default_family(many, NUMBERS).kernels
+    shared = [k.scale if isinstance(k, Cells) else k.length_scale for k in kernels]
+    assert all(np.ptp(lengths / ranges) < 1e-9 for lengths in shared)
+
+
+def test_many_inputs_may_fall_into_cells():
+    """Three kinds of people, far apart in many inputs, are three of the cells."""
+    kinds = RNG.normal(size=(3, MOST_INPUTS + 1))
+    rows = np.repeat(kinds, 20, axis=0) + 0.01 * RNG.normal(size=(60, MOST_INPUTS + 1))
+    for kernel in (k for k in default_family(rows, NUMBERS).kernels if isinstance(k, Cells)):
+        cell = kernel.cells(rows).reshape(3, 20)
+        assert not any(set(a) & set(b) for a, b in itertools.combinations(cell, 2))
+    assert not any(isinstance(k, Cells) for k in default_family(X, NUMBERS).kernels)
+    design = design_kernel(rows, NUMBERS)
+    assert "Cells" in repr(design)
 
 
 @pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
@@ -130,3 +146,17 @@ def test_a_fixed_default_kernel_has_the_default_lengths():
 
 def test_the_family_is_the_same_every_time():
     assert default_family(X, NUMBERS) == default_family(X.copy(), NUMBERS)
+
+
+def test_waves_leave_no_trace_in_broad_averages_and_rough_functions_do():
+    """The mean over many waves hardly varies; that over a rough function of their size does."""
+    rows = np.linspace(0.0, 10.0, 400)[:, None]
+    length = default_lengths(rows)[0]
+    waves = [k for k in default_family(rows, NUMBERS).kernels if "ExpSine" in repr(k)]
+    assert len(waves) == len(WAVES)
+    quick = waves[-1]
+    assert quick.k1.periodicity == pytest.approx(WAVES[-1][0] * length)
+    level = quick.k1(rows).mean() * quick.k2(rows).mean()  # what all waves have in common
+    assert quick(rows).mean() == pytest.approx(level, abs=1e-3)
+    assert RBF(0.5 * WAVES[-1][0] * length)(rows).mean() > 0.05
+    assert not any("ExpSine" in repr(k) for k in default_family(X, NUMBERS).kernels)

@@ -2,8 +2,9 @@
 
 Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
 rough part added to a smooth one; with several inputs also with one that counts far more than the
-others.  Variances, noise and an unknown level are in units of the range of the outputs, or of the
-latent scale of classes and counts.  Chosen by measurement: docs/theory.md says what was tried.
+others, with many inputs with a number for each of a few cells.  Variances, noise and an unknown
+level are in units of the range of the outputs, or of the latent scale of classes and counts.
+Chosen by measurement: docs/theory.md says what was tried.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared, Matern
 
 from cloakgp.gp.family import Family, Setting, mean_kernel
+from cloakgp.gp.inducing import centres
+from cloakgp.gp.kernels.cells import Cells
 from cloakgp.gp.matrices import Array, Kernel
 
 #: Inputs that differ by less are taken for constant: no release file holds lengthscales that are a
@@ -27,26 +30,48 @@ Belief = tuple[tuple[float, float], ...]  # values, each with how much it is bel
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
 #: (Matérn with ν = 1/2).
 SMOOTH: Belief = (
+    (8.0, 0.3),
     (4.0, 0.3),
     (2.0, 1.0),
-    (1.0, 2.0),
+    (1.0, 2.6),
     (0.5, 0.2),
-    (0.25, 0.07),
-    (0.125, 0.09),
-    (0.0625, 0.07),
+    (0.25, 0.15),
+    (0.125, 0.3),
+    (0.0625, 0.3),
 )
-RAGGED: Belief = ((2.0, 0.035), (0.5, 0.03))
+RAGGED: Belief = ((2.0, 0.1), (0.5, 0.09))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = ((1.0, 0.125, 0.1, 0.2), (1.0, -0.5, 0.1, 0.2), (1.0, 0.0625, 0.03, 0.2))
+TWO_SCALES = ((1.0, 0.125, 0.1, 0.8), (1.0, -0.5, 0.1, 0.8), (1.0, 0.0625, 0.03, 0.8))
+#: Waves that come again, on a long trend, for one input: periods in units of the default
+#: lengthscale.  A rough function leaves traces in broad averages and waves leave none, so a sketch
+#: of broad averages speaks against the former and not against the latter.  Below: how smooth one
+#: wave is, for how long waves stay alike, in the same units, and their share of the variance.
+WAVES: Belief = ((2.0, 0.07), (1.0, 0.07), (0.5, 0.07), (0.25, 0.07))
+WAVE_SHAPE, WAVE_LENGTH, WAVE_SHARE = 0.7, 2.0, 0.8
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG, MOST_INPUTS = 4.0, 8
 #: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
-#: Lengthscales up to this are rough.  Where the sketch is designed, what is rough counts for more
-#: than it is believed in: what a sketch leaves out, no decoding can find.
-ROUGH, ROUGH_SHARE = 0.25, 1.5
+#: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
+#: how much that is believed in; and the share of the first in what a sketch is designed for.
+CELLS, DESIGN_CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5)), 0.5
+#: Lengthscales up to this are rough.
+ROUGH = 0.25
+#: What a sketch is designed for: shares of smooth and of ragged kernels, beside one input that
+#: counts.  Less rough than what is believed in, or rough functions that may not be there would
+#: take the budget of smooth ones; not less than this, since no decoding finds what a sketch omits.
+DESIGN_SMOOTH: Belief = (
+    (4.0, 0.3),
+    (2.0, 1.0),
+    (1.0, 2.83),
+    (0.5, 0.2),
+    (0.25, 0.105),
+    (0.125, 0.165),
+    (0.0625, 0.115),
+)
+DESIGN_RAGGED: Belief = ((2.0, 0.05), (0.5, 0.075))
 
 
 @dataclass(frozen=True)
@@ -69,9 +94,9 @@ class Scales:
 
 #: For numbers, in units of hi − lo.
 NUMBERS = Scales(
-    smooth=((0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
+    smooth=((0.05, 0.03), (0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
     both=((0.1, 0.1), (0.2, 0.3), (0.4, 1.0)),
-    rough=((0.1, 0.1), (0.2, 0.6), (0.4, 1.0)),
+    rough=((0.05, 0.2), (0.1, 0.7), (0.2, 0.6), (0.4, 1.0)),
     level=0.3,
     noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
     design=(0.15, 0.1),
@@ -85,6 +110,7 @@ LOG_ODDS = Scales(
     level=1.0,
     noise=((0.0, 1.0),),
     design=(3.0, 0.0),
+    roughness=0.3,
 )
 #: For logarithms of rates.
 LOG_RATES = Scales(
@@ -94,7 +120,6 @@ LOG_RATES = Scales(
     level=1.0,
     noise=((0.0, 1.0), (0.4, 0.5)),
     design=(1.0, 0.0),
-    roughness=4.0,
 )
 
 
@@ -142,7 +167,7 @@ def default_family(
     X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _Shapes(_family_lengths(X, counts))
+    shapes = _Shapes(X, counts)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -164,17 +189,17 @@ def default_family(
 def design_kernel(
     X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
 ) -> Kernel:
-    """Return the kernel that a sketch for the default family is designed for: a mean of all.
+    """Return the kernel that a sketch for the default family is designed for: a mean of many.
 
-    A trend comes on top: at small budgets a mean of all alone has too little variance to be worth
+    A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
-    shapes, std = _Shapes(_family_lengths(X, counts)), scales.design[0] * unit
-    mixes = _mixes(shapes)
+    shapes, std = _Shapes(X, counts), scales.design[0] * unit
+    mixes = _design_mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
         for number, share in mix.shares:
-            shares[number] += share * mix.belief * (1.0 if mix.kind == "smooth" else ROUGH_SHARE)
+            shares[number] += share * mix.belief
     variances = std**2 * shares / shares.sum()
     ((trend, _),) = shapes.smooth(1.0)
     variances[trend] += (scales.trend * unit) ** 2
@@ -193,31 +218,56 @@ class _Mix:
 
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
-    inputs = len(shapes.lengths)
-    if inputs > MOST_INPUTS:
-        return [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+    if len(shapes.lengths) > MOST_INPUTS:
+        smooth = [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+        cells = [
+            _Mix(_both(shapes.smooth(1.0), shapes.cells(count), share), belief)
+            for count, share, belief in CELLS
+        ]
+        return smooth + cells
     mixes = [
         _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
     ]
     mixes += [_Mix(shapes.ragged(f), belief, "rough") for f, belief in RAGGED]
     for long, short, share, belief in TWO_SCALES:
         rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
-        both = (*_scaled(shapes.smooth(long), 1.0 - share), *_scaled(rough, share))
-        mixes.append(_Mix(both, belief, "both"))
-    if inputs > 1:
+        mixes.append(_Mix(_both(shapes.smooth(long), rough, share), belief, "both"))
+    if len(shapes.lengths) == 1:
+        trend = shapes.smooth(LONG)
         mixes += [
-            _Mix(shapes.one_input(i, f), belief / inputs)
-            for i in range(inputs)
-            for f, belief in ONE_INPUT
+            _Mix(_both(trend, shapes.waves(f), WAVE_SHARE), belief, "rough") for f, belief in WAVES
         ]
-    return mixes
+    return mixes + _one_input_mixes(shapes)
+
+
+def _design_mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return the kernels that a sketch is designed for, with their shares."""
+    if len(shapes.lengths) > MOST_INPUTS:
+        whole = sum(belief for _, belief in MANY_INPUTS)
+        smooth = [_Mix(shapes.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
+        return [*smooth, _Mix(shapes.cells(CELLS[0][0]), DESIGN_CELLS)]
+    smooth = [_Mix(shapes.smooth(f), share) for f, share in DESIGN_SMOOTH]
+    ragged = [_Mix(shapes.ragged(f), share) for f, share in DESIGN_RAGGED]
+    return smooth + ragged + _one_input_mixes(shapes)
+
+
+def _one_input_mixes(shapes: _Shapes) -> list[_Mix]:
+    """Return kernels in which one of several inputs counts far more than the others."""
+    inputs = len(shapes.lengths)
+    if inputs == 1:
+        return []
+    return [
+        _Mix(shapes.one_input(i, f), belief / inputs)
+        for i in range(inputs)
+        for f, belief in ONE_INPUT
+    ]
 
 
 class _Shapes:
     """Kernels by their lengthscales, each once."""
 
-    def __init__(self, lengths: Array) -> None:
-        self.lengths = lengths
+    def __init__(self, X: Array, counts: Array | None) -> None:
+        self.X, self.counts, self.lengths = X, counts, _family_lengths(X, counts)
         self.kernels: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
 
@@ -232,12 +282,24 @@ class _Shapes:
         factors[number] = factor
         return self._one("smooth", factors * self.lengths)
 
+    def waves(self, factor: float) -> Shares:
+        length = float(self.lengths[0])
+        wave = ExpSineSquared(WAVE_SHAPE, factor * length, "fixed", "fixed")
+        made = wave * RBF(WAVE_LENGTH * length, "fixed")
+        return self._once(("waves", (factor,)), made)
+
+    def cells(self, count: int) -> Shares:
+        made = centres(self.X, count, self.lengths, self.counts)
+        return self._once(("cells", (float(count),)), Cells(made, _plain(self.lengths)))
+
     def _one(self, kind: str, lengths: Array) -> Shares:
-        key = (kind, tuple(lengths.tolist()))
+        plain = _plain(lengths)
+        made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
+        return self._once((kind, tuple(lengths.tolist())), made)
+
+    def _once(self, key: tuple[str, tuple[float, ...]], made: Kernel) -> Shares:
         if key not in self._numbers:
             self._numbers[key] = len(self.kernels)
-            plain = _plain(lengths)
-            made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
             self.kernels.append(made)
         return ((self._numbers[key], 1.0),)
 
@@ -247,8 +309,10 @@ def _normalised(belief: Belief) -> Belief:
     return tuple((value, weight / total) for value, weight in belief)
 
 
-def _scaled(mix: Shares, share: float) -> Shares:
-    return tuple((number, share * part) for number, part in mix)
+def _both(first: Shares, second: Shares, share: float) -> Shares:
+    """Return a mix of two, in which the second has this share."""
+    mixed = ((first, 1.0 - share), (second, share))
+    return tuple((number, whole * part) for mix, whole in mixed for number, part in mix)
 
 
 def _plain(lengths: Array) -> Any:

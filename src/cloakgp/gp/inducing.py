@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unus
 
 from cloakgp.gp.rows import check_rows
 
-__all__ = ["place_inducing", "summarise"]
+__all__ = ["centres", "place_inducing", "summarise"]
 
 Array = NDArray[np.float64]
 
@@ -59,6 +59,11 @@ def summarise(X: ArrayLike, size: int, counts: Array | None = None) -> tuple[Arr
     return points, members / members.sum()
 
 
+def centres(X: Array, size: int, unit: Array, counts: Array | None = None) -> Array:
+    """Return at most `size` k-means centres of X, with distances measured in ``unit``."""
+    return _cluster(X, size, counts, unit)[0]
+
+
 def _count(value: object, name: str) -> int:
     """Return value as a whole number >= 1."""
     try:
@@ -71,13 +76,19 @@ def _count(value: object, name: str) -> int:
     return number
 
 
-def _cluster(X: Array, size: int, counts: Array | None) -> tuple[Array, Array]:
-    """At most `size` cluster means in lexicographic order, and the number of rows behind each."""
+def _cluster(
+    X: Array, size: int, counts: Array | None, unit: Array | None = None
+) -> tuple[Array, Array]:
+    """At most `size` cluster means in lexicographic order, and the number of rows behind each.
+
+    Distances are those of standardised columns, unless there is a unit for each.
+    """
     rows, member = np.unique(X, axis=0, return_inverse=True)
     weights = np.bincount(member.ravel(), counts).astype(np.float64)
     if len(rows) <= size:
         return rows, weights
-    labels = _labels(_standardise(rows, weights), weights, size)
+    scaled = _standardise(rows, weights) if unit is None else rows / unit
+    labels = _labels(scaled, weights, size)
     # Means of the members, in the units of X: no rounding from undoing the standardisation.
     members: Array = np.bincount(labels, weights, minlength=size).astype(np.float64)
     sums = [np.bincount(labels, weights * column, minlength=size) for column in rows.T]

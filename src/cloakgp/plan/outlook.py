@@ -24,6 +24,10 @@ Array = NDArray[np.float64]
 #: Where latent values may be before anything is known, in standard deviations, and the chances.
 LIKELY = ((-math.sqrt(3.0), 1.0 / 6.0), (0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0))
 
+#: No further than this: log-odds of ±3 are chances of 5 and 95 %.  Beyond, outputs hardly tell how
+#: large log-odds are, and nobody needs to know.
+FURTHEST = 3.0
+
 
 @dataclass(frozen=True)
 class Case:
@@ -106,4 +110,4 @@ def _likely_latents(facts: Facts, model: LinearModel, column: int) -> list[tuple
     if facts.decode == "direct" and facts.iterations == 1:  # the one step there is starts here
         return [(1.0, mean)]
     std = np.sqrt(model.prior_variance(facts.X))
-    return [(chance, mean + node * std) for node, chance in LIKELY]
+    return [(chance, mean + np.clip(node * std, -FURTHEST, FURTHEST)) for node, chance in LIKELY]

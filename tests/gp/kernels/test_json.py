@@ -258,9 +258,9 @@ def test_many_copies_of_one_large_table_are_refused(monkeypatch):
     spec, arrays = kernel_to_json(Gibbs(KDELengthscale(X, 1.0, 1.0)))
     twice = {"class": "Sum", "params": {"k1": spec, "k2": spec}}
     kernel = kernel_from_json(twice, arrays)
-    with pytest.raises(ReleaseFileError, match="tables X"):
+    with pytest.raises(ReleaseFileError, match="tables of more than"):
         kernel_from_json({"class": "Sum", "params": {"k1": twice, "k2": twice}}, arrays)
-    with pytest.raises(ReleaseFileError, match="tables X"):
+    with pytest.raises(ReleaseFileError, match="tables of more than"):
         kernel_to_json(kernel + kernel)
 
 

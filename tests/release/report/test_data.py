@@ -26,8 +26,8 @@ def test_what_can_be_computed_needs_no_grid(name):
 
 
 def test_a_grid_holds_the_predictions_of_its_points():
-    release = case("periodic")
-    data = of("periodic")
+    release = case("Gibbs")
+    data = of("Gibbs")
     assert data["model"] is None
     (side,), (series,) = data["grid"]["sides"], data["grid"]["series"]
     np.testing.assert_allclose(series["value"], release.predict(np.array(side)[:, None]), rtol=1e-6)

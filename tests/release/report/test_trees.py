@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from cloakgp.kernels import Gibbs
+from cloakgp.kernels import Cells, Gibbs
 from cloakgp.release.report.trees import kernel_tree
 
 
@@ -26,6 +26,13 @@ def value(tree, x, y):
         return value(rest[0], x, y) ** rest[1]
     if name in ("constant", "white"):
         return rest[0] if name == "constant" else 0.0
+    if name == "periodic":
+        length, period = rest
+        return np.exp(-2.0 * (np.sin(np.pi * np.linalg.norm(x - y) / period) / length) ** 2)
+    if name == "cells":
+        units, centres = (np.array(part) for part in rest)
+        near = [np.argmin(np.sum(((place - centres) / units) ** 2, axis=1)) for place in (x, y)]
+        return float(near[0] == near[1])
     q = float(np.sum(((x - y) / np.array(rest[0])) ** 2))
     d = np.sqrt(q)
     return {
@@ -48,6 +55,9 @@ def value(tree, x, y):
         Matern(2.0, nu=np.inf),
         RationalQuadratic(1.5, 0.7),
         3.0 * RBF(2.0) + WhiteKernel(0.5),
+        ExpSineSquared(0.7, 1.3) * RBF(4.0),
+        2.0 * Cells([[0.0, -1.0], [1.0, 0.0], [5.0, 5.0]], [1.0, 2.0]),
+        Cells([[0.5, -0.5], [5.0, 5.0]]) + RBF(2.0),
         (ConstantKernel(2.0) * RBF(2.0) + 0.5 * Matern(9.0, nu=1.5)) ** 2,
     ],
     ids=str,
@@ -67,7 +77,6 @@ class Other(RBF):
     [
         Matern(2.0, nu=0.8),
         DotProduct(1.0),
-        ExpSineSquared(1.0, 3.0),
         Gibbs(2.0),
         RBF(1.0) + DotProduct(1.0),
         DotProduct(1.0) ** 2,

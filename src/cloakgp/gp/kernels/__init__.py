@@ -4,7 +4,8 @@ Lengthscales and weights may follow the density of X, because X is public; no y 
 """
 
 from cloakgp.gp.kernels.blend import Blend, Logistic
+from cloakgp.gp.kernels.cells import Cells
 from cloakgp.gp.kernels.gibbs import Gibbs
 from cloakgp.gp.kernels.lengthscales import KDELengthscale, KDELengthscaleNearby
 
-__all__ = ["Blend", "Gibbs", "KDELengthscale", "KDELengthscaleNearby", "Logistic"]
+__all__ = ["Blend", "Cells", "Gibbs", "KDELengthscale", "KDELengthscaleNearby", "Logistic"]

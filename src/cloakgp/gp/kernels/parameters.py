@@ -27,6 +27,7 @@ from sklearn.gaussian_process.kernels import (
 
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.kernels.blend import Blend, Logistic
+from cloakgp.gp.kernels.cells import Cells
 from cloakgp.gp.kernels.gibbs import Gibbs
 from cloakgp.gp.kernels.lengthscales import KDELengthscale, KDELengthscaleNearby
 
@@ -65,6 +66,7 @@ _KERNELS: dict[type, dict[str, str]] = {
     Exponentiation: {"kernel": "kernel", "exponent": "real"},
     Gibbs: {"lengthscale": "scales or function", "lengthscale_bounds": "bounds"},
     Blend: {"k_f": "kernel", "k_g": "kernel", "weight": "function"},
+    Cells: {"centres": "points", "scale": "scales"},
 }
 _FUNCTIONS: dict[type, dict[str, str]] = {
     KDELengthscale: {"X": "table", "n": "positive", "m": "positive", "bandwidth": "positive"},
@@ -114,6 +116,10 @@ _RULES: dict[str, tuple[str, Callable[[NDArray[Any]], bool]]] = {
         f"a number from {_SMALLEST} to {_LARGEST}, or a flat list of them",
         lambda x: x.ndim <= 1 and x.size > 0 and _within(x, _SMALLEST, _LARGEST),
     ),
+    "points": (
+        "an array of finite numbers with rows and columns",
+        lambda x: x.ndim == 2 and x.size > 0 and bool(np.isfinite(x).all()),
+    ),
     "table": (
         f"an array of finite numbers with rows and 1 to {_MAX_TABLE_COLUMNS} columns",
         lambda x: (
@@ -157,11 +163,11 @@ class Limits:
             raise refuse("it", f"has more than {MAX_PARTS} parts; use fewer")
 
     def count_entries(self, params: Mapping[str, Any]) -> None:
-        """Count the numbers of a table X."""
-        self.entries += np.size(params.get("X", ()))
+        """Count the numbers of tables."""
+        self.entries += sum(np.size(params.get(name, ())) for name in ("X", "centres"))
         if self.entries > MAX_TABLE_ENTRIES:
             raise refuse(
-                "it", f"has tables X of more than {MAX_TABLE_ENTRIES} numbers; use fewer rows"
+                "it", f"has tables of more than {MAX_TABLE_ENTRIES} numbers; use fewer rows"
             )
 
 

@@ -42,6 +42,28 @@
     },
   };
 
+  // 1 where the nearest of some centres is the same; the cells of people are found once.
+  function cells(units, centres) {
+    const [square, width] = [distance(units), centres[0].length];
+    const flat = Float64Array.from(centres.flat());
+    const nearest = (x) => {
+      let [best, least] = [0, Infinity];
+      for (let k = 0; k < centres.length; k++) {
+        const q = square(x, flat, k * width);
+        if (q < least) [best, least] = [k, q];
+      }
+      return best;
+    };
+    const known = new WeakMap();
+    const cellOf = (a, o) => {
+      if (!known.has(a)) known.set(a, new Map());
+      const found = known.get(a);
+      if (!found.has(o)) found.set(o, nearest(a.slice(o, o + width)));
+      return found.get(o);
+    };
+    return { cross: (x, a, o) => (nearest(x) === cellOf(a, o) ? 1 : 0), own: 1 };
+  }
+
   function kernel([name, first, second]) {
     if (name === "+" || name === "*") {
       const [f, g] = [kernel(first), kernel(second)];
@@ -59,6 +81,12 @@
       const square = distance([first]);
       return { cross: (x, a, o) => (1 + square(x, a, o) / (2 * second)) ** -second, own: 1 };
     }
+    if (name === "periodic") {
+      const square = distance([second / Math.PI]);
+      const cross = (x, a, o) => Math.exp(-2 * (Math.sin(Math.sqrt(square(x, a, o))) / first) ** 2);
+      return { cross, own: 1 };
+    }
+    if (name === "cells") return cells(first, second);
     const [square, shape] = [distance(first), STATIONARY[name]];
     return { cross: (x, a, o) => shape(square(x, a, o)), own: 1 };
   }

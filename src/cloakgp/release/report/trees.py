@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
+from cloakgp.kernels import Cells
+
 Tree = list[Any]
 
 #: Matérn kernels that need no Bessel function, by their ν.
@@ -31,14 +33,18 @@ def kernel_tree(kernel: Any) -> Tree | None:
     if kind is sk.WhiteKernel:
         return ["white", float(kernel.noise_level)]
     if kind is sk.RBF:
-        return ["rbf", _lengths(kernel)]
+        return ["rbf", _numbers(kernel.length_scale)]
     if kind is sk.Matern and float(kernel.nu) in _MATERN:
-        return [_MATERN[float(kernel.nu)], _lengths(kernel)]
+        return [_MATERN[float(kernel.nu)], _numbers(kernel.length_scale)]
+    if kind is sk.ExpSineSquared:
+        return ["periodic", float(kernel.length_scale), float(kernel.periodicity)]
+    if kind is Cells:
+        return ["cells", _numbers(kernel.scale), np.asarray(kernel.centres, dtype=float).tolist()]
     if kind is sk.RationalQuadratic:
         return ["quadratic", float(kernel.length_scale), float(kernel.alpha)]
     return None
 
 
-def _lengths(kernel: Any) -> list[float]:
-    """Return the lengthscales: one for all inputs, or one for each."""
-    return [float(length) for length in np.atleast_1d(kernel.length_scale)]
+def _numbers(lengths: Any) -> list[float]:
+    """Return lengthscales as a list: one for all inputs, or one for each."""
+    return [float(length) for length in np.atleast_1d(lengths)]
