@@ -99,14 +99,14 @@ def test_inputs_and_owners_must_fit():
 
 @pytest.mark.slow
 def test_the_choice_is_recorded_before_it_is_made(tmp_path):
-    book = account_in_use(tmp_path, 0.6)
+    book = account_in_use(tmp_path, 1.5)
     account = {"inputs": X, "ledger": book, "dataset": "people"}
     found = private_bounds(y, CANDIDATES, 0.8, **account)
     entry = book.history()[-1].facts
     assert entry["what"] == "private_bounds"
     assert entry["parameters"]["candidates"] == 21
     assert [spend["size"] for spend in entry["spends"]] == [found.epsilon / 2] * 2
-    assert 0.3 < book.spent("people") < 0.6
+    assert 0.8 < book.spent("people") < 1.5  # a later entry counts for more: the cap is a filter
     with pytest.raises(BudgetExceeded):
         private_bounds(y, CANDIDATES, 0.8, **account)
     with pytest.raises(ValueError, match="cannot be recorded"):
