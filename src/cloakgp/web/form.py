@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.settings.declared import DECLARED, default_of, takers
+from cloakgp.cli.settings.readers import PRIVATE
 from cloakgp.errors import CommandError
 from cloakgp.release.report.again import toml_value
 
@@ -122,6 +123,11 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
             shown[name] = "\n".join(names)
         elif name == "bounds":
             pairs = DECLARED[name].reader.read(name, value) if value else ()
+            if PRIVATE in pairs:
+                raise CommandError(
+                    "the pages take bounds as numbers; `cloakgp release --bounds private` chooses "
+                    "them privately"
+                )
             if len(pairs) > 1:
                 raise CommandError("the pages are for one private column; use `cloakgp release`")
             shown["low"], shown["high"] = map(short, pairs[0]) if pairs else ("", "")

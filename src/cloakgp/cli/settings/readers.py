@@ -65,7 +65,7 @@ def read_pairs(where: str, value: Any) -> tuple[tuple[float, float], ...]:
 def read_bounds(where: str, value: Any) -> tuple[Any, ...]:
     """Return bounds as ``read_pairs`` does, or the word that they are to be chosen."""
     words = value if isinstance(value, list) else [value]
-    if [word.strip() for word in words if isinstance(word, str)] == [PRIVATE]:
+    if len(words) == 1 and str(words[0]).strip() == PRIVATE:
         return (PRIVATE,)
     return read_pairs(where, value)
 
