@@ -129,6 +129,13 @@ def test_data_folder_is_used_without_download(tmp_path, monkeypatch):
     assert datasets._path(tiny()) == tmp_path / "tiny.csv"
 
 
+def test_without_pooch_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.delenv("CLOAKGP_DATA", raising=False)
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ImportError, match=r"tiny.csv .*'cloakgp\[data\]', or set CLOAKGP_DATA"):
+        datasets._path(tiny())
+
+
 def test_missing_file_in_the_data_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("CLOAKGP_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"Howell1.csv does not exist; CLOAKGP_DATA="):

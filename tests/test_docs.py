@@ -31,6 +31,8 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
     found = blocks(page)
     assert found, f"{page} has no code"
     for language, text in found:
+        if "office.pub" in text and shutil.which("ssh-keygen") is None:
+            continue  # what the guide signs with this key needs OpenSSH
         if language == "sh":
             for line in text.splitlines():
                 execute(line, installed=page == "README.md")

@@ -68,7 +68,37 @@ def test_the_version_is_told_without_loading_numpy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     version, modules = done.stdout.splitlines()
     assert version == f"cloakgp {cloakgp.__version__}"
-    assert not {"numpy", "scipy", "sklearn", "pandas", "typer", "rich"} & set(json.loads(modules))
+    heavy = UNNEEDED | {"numpy", "scipy", "sklearn", "pandas", "rich"}
+    assert not heavy & set(json.loads(modules))
+
+
+#: What neither the version, nor the estimators, nor a ledger or a release needs before it is used.
+UNNEEDED = {"matplotlib", "typer", "pooch", "dask", "distributed", "starlette", "uvicorn", "jinja2"}
+UNNEEDED |= {"psycopg", "cryptography"}
+
+
+@pytest.mark.parametrize(
+    ("code", "unneeded"),
+    [
+        ("import cloakgp", UNNEEDED | {"pandas", "numpy", "rich"}),
+        ("from cloakgp import *; import cloakgp.datasets", UNNEEDED),
+    ],
+)
+def test_libraries_are_loaded_where_they_are_used(code, unneeded):
+    code += "; import sys; print(*{name.split('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not unneeded & set(done.stdout.split())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a clock of child processes")
+def test_the_version_takes_a_fraction_of_a_second():
+    def seconds():
+        spent = os.times()
+        return spent.children_user + spent.children_system
+
+    before = seconds()
+    subprocess.run([sys.executable, "-m", "cloakgp", "--version"], capture_output=True, check=True)
+    assert seconds() - before < 0.5
 
 
 def test_every_public_name_is_there_although_nothing_is_loaded_beforehand():

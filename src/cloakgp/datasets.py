@@ -86,7 +86,13 @@ def _path(file: _File, url: str | None = None) -> Path:
     folder = os.environ.get(DATA_FOLDER_VARIABLE)
     if folder:
         return _verified(Path(folder) / file.name, file)
-    import pooch
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError(
+            f"fetching {file.name} needs the package pooch; install it with: "
+            f"pip install 'cloakgp[data]', or set {DATA_FOLDER_VARIABLE} to a folder that holds it"
+        ) from error
 
     address = url or file.url
     try:

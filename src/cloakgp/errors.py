@@ -15,6 +15,10 @@ class ReleaseFileError(ValueError):
     """A release file, or what should go into one, breaks a rule of the format."""
 
 
+class SignatureError(ValueError):
+    """A signature that is refused, or a key or list of signers that cannot be used."""
+
+
 class ImplausibleNoiseWarning(UserWarning):
     """The published values of a file are too quiet for the noise that it claims."""
 

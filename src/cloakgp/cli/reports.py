@@ -26,7 +26,7 @@ from cloakgp.plan.search import SearchPlan
 from cloakgp.release.compared import OF_DATA
 from cloakgp.release.release import Release
 from cloakgp.release.statement import best_guess, certificate
-from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport
+from cloakgp.release.verify import VerificationReport
 
 #: Rows of a table that only gives an impression.
 FEW = 7
@@ -177,7 +177,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
         grid.add_row(check.name, result, Text(printable(check.detail)))
     console.print(grid)
     console.print()
-    if report.ok:
+    if report.holds:
         text = (
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
             f"any one of {release.facts.people} people no more than epsilon = "
@@ -197,7 +197,8 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     for warning in report.warnings:
         say(console, f"WARNING {warning}")
     say(console, report.scope)
-    say(console, NOT_AUTHORSHIP)
+    say(console, str(report.signature))
+    say(console, report.authorship)
 
 
 def _included(release: Release) -> str:

@@ -17,6 +17,8 @@ from cloakgp.errors import CommandError
 #: Parameters whose option is not called like them, and that belong to no setting.
 _OTHER_OPTIONS = {
     "max_std": "--required-std",
+    "allowed_signers": "--allowed-signers",
+    "identity": "--identity",
     "create": "--new",
     "allow_same_inputs": "--same-inputs",
     "allow_other_inputs": "--other-inputs",

@@ -3,9 +3,10 @@
 A release holds the noisy sketch and public facts.  Nothing private may come here.
 """
 
-from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
+from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError, SignatureError
 from cloakgp.release.outcomes import CountRelease, LabelRelease
 from cloakgp.release.release import Release
+from cloakgp.release.signature.check import SignatureCheck
 from cloakgp.release.verify import VerificationReport
 
 __all__ = [
@@ -14,5 +15,7 @@ __all__ = [
     "LabelRelease",
     "Release",
     "ReleaseFileError",
+    "SignatureCheck",
+    "SignatureError",
     "VerificationReport",
 ]

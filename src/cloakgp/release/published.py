@@ -37,6 +37,8 @@ class Published:
     later: tuple[Part, ...] = ()  # of further iterations, which share the budget
     selection: Chosen | None = None  # how its settings were chosen, if privately
     bounds_choice: ChosenBounds | None = None  # how its bounds were chosen, if privately
+    #: Hashes of the file that this was loaded from; a copy with other contents does not inherit it.
+    digests: dict[str, bytes] | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def parts(self) -> tuple[Part, ...]:

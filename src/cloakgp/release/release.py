@@ -22,12 +22,18 @@ from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.frames import select
 from cloakgp.plan.outcomes import Outcome
 from cloakgp.release.decoding import mixtures_of
-from cloakgp.release.file.archive import read_archive, write_archive
+from cloakgp.release.file.archive import digests_of, read_archive, write_archive
 from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
 from cloakgp.release.intervals import Of, check_interval
 from cloakgp.release.learnt import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.published import Published
 from cloakgp.release.report.page import report_page
+from cloakgp.release.signature.check import (
+    NOT_CHECKED,
+    SignatureCheck,
+    check_signature,
+    trusted,
+)
 from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
 
@@ -159,6 +165,7 @@ class Release(Published):
         """
         manifest, arrays = read_archive(path)
         release = cls.of(**from_archive(manifest, arrays))
+        object.__setattr__(release, "digests", digests_of(manifest, arrays))
         if check:
             report = release.verify()
             failed = [c for c in report.checks if not c.passed and c.name != "privacy"]
@@ -171,22 +178,49 @@ class Release(Published):
                 warnings.warn(warning, ImplausibleNoiseWarning, stacklevel=2)
         return release
 
-    def verify(self, inputs: Any = None, exposure: Any = None) -> VerificationReport:
+    def verify(
+        self,
+        inputs: Any = None,
+        exposure: Any = None,
+        *,
+        signature: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
+        allowed_signers: str | os.PathLike[str] | None = None,
+        identity: str | None = None,
+    ) -> VerificationReport:
         """Repeat every public step of the guarantee, in exact arithmetic where it counts.
 
         Whoever has the ``inputs`` of everybody (an array, a frame, or blocks) also learns whether
         they are those of the release: a release of many people holds only how many are at each
         place.  ``exposure`` is that of counts.
+
+        ``signature`` is the file beside the release that ``cloakgp sign`` wrote.  It counts if it
+        was made by ``key``, a file with one public key, or by a key that the file
+        ``allowed_signers`` lists for ``identity``.  Get these from somewhere else than the release.
         """
-        return verify(self, inputs, exposure)
+        trust = trusted(key, allowed_signers, identity)
+        return verify(self, inputs, exposure, check_signature(self.digest, signature, trust))
+
+    def digest(self, algorithm: str = "sha256") -> bytes:
+        """Return a hash ("sha256" or "sha512") of the file of this release.
+
+        That is the file it was loaded from, else the file that ``save`` would write.
+        """
+        digests = self.digests or digests_of(*self._to_archive())
+        if algorithm not in digests:
+            raise ValueError(f"algorithm must be one of {list(digests)}, not {algorithm!r}")
+        return digests[algorithm]
 
     def statement(self) -> str:
         """Return the guarantee in plain words, as Markdown."""
         return statement(self)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the release as one HTML page that needs nothing else: see ``release.report``."""
-        write_file(path, report_page(self).encode(), "report")
+    def report(self, path: str | os.PathLike[str], signature: SignatureCheck = NOT_CHECKED) -> None:
+        """Write the release as one HTML page that needs nothing else: see ``release.report``.
+
+        ``signature`` is what the page says of it: that of a report of ``verify``.
+        """
+        write_file(path, report_page(self, signature).encode(), "report")
 
     def plot(self, **kwargs: Any) -> Figure:
         """Draw the prediction with its bands, for one or two input dimensions.  Never y."""

@@ -283,6 +283,10 @@ def _checking(release: Published) -> str:
         f"one person can move the numbers and how much noise that takes. {data}It cannot see "
         "whether the noise was really drawn afresh and thrown away, nor who made the file: for the "
         "inputs, the bounds and that this is private you have only the publisher's word.\n\n"
+        "Signature not checked: this statement says nothing about who published the release. If "
+        "`release.cloakgp.sig` lies beside it, `cloakgp verify release.cloakgp --key office.pub` "
+        "tells whether the owner of that key signed it. Get the key from the publisher by another "
+        "way than the release.\n\n"
         f"Release {escape(release.release_id)}, made {escape(release.created)} with cloakgp "
         f"{escape(release.version)}."
     )

@@ -25,15 +25,22 @@ from cloakgp.release.compared import compare_inputs
 from cloakgp.release.decoding import check_decoding
 from cloakgp.release.file.manifest import check_facts
 from cloakgp.release.plausibility import quiet_values
+from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 
 if TYPE_CHECKING:
     from cloakgp.plan.parts import Part
     from cloakgp.release.published import Published
 
-#: The last line of every report.
+#: The last line of a report, unless the release is signed.
 NOT_AUTHORSHIP = (
     "These checks show that the release agrees with itself, not who made it: for the inputs, the "
     "bounds, the owners of rows and the stamp 'private' you have only the custodian's word."
+)
+
+#: The last line of a report if it is.
+SIGNED_WORD = (
+    "A signature shows who vouches for the release, not that it is true: for the inputs, the "
+    "bounds, the owners of rows and the stamp 'private' you have the signer's word."
 )
 
 #: What a report says of itself if there were no data to compare with.
@@ -58,11 +65,22 @@ class VerificationReport:
     checks: tuple[Check, ...]
     warnings: tuple[str, ...] = ()
     scope: str = ""  # what the checks were made from, and what was not compared
+    signature: SignatureCheck = NOT_CHECKED  # who signed the release, if that was asked
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check passed; a warning is evidence, not proof."""
+        return all(check.passed for check in self.checks)
 
     @property
     def ok(self) -> bool:
-        """Whether every check passed; a warning is evidence, not proof."""
-        return all(check.passed for check in self.checks)
+        """Whether every check passed and no signature was refused."""
+        return self.holds and self.signature.ok
+
+    @property
+    def authorship(self) -> str:
+        """What all of this cannot show."""
+        return SIGNED_WORD if self.signature.status == "signed" else NOT_AUTHORSHIP
 
     def __bool__(self) -> bool:
         return self.ok
@@ -71,20 +89,27 @@ class VerificationReport:
         marks = ("FAILED", "passed")
         lines = [f"{marks[c.passed]}  {c.name}: {c.detail}" for c in self.checks]
         lines += [f"WARNING {warning}" for warning in self.warnings]
-        return "\n".join([*lines, self.scope, NOT_AUTHORSHIP])
+        return "\n".join([*lines, self.scope, str(self.signature), self.authorship])
 
 
-def verify(release: Published, inputs: Any = None, exposure: Any = None) -> VerificationReport:
+def verify(
+    release: Published,
+    inputs: Any = None,
+    exposure: Any = None,
+    signature: SignatureCheck = NOT_CHECKED,
+) -> VerificationReport:
     """Run every check; the others need shapes and numbers that are those of a release.
 
     ``inputs`` are those of everybody: what the release says of them is compared with them.
+    ``signature`` is what was found of it, to be reported beside the checks.
     """
     try:
         check_facts(release)
     except ReleaseFileError as problem:
         unknown = "not checked, since the contents are not those of a release"
         others = (Check(name, False, unknown) for name in CHECKS if name != "contents")
-        return VerificationReport((Check("contents", False, str(problem)), *others), (), FILE_ALONE)
+        failed = (Check("contents", False, str(problem)), *others)
+        return VerificationReport(failed, (), FILE_ALONE, signature)
     checks = [Check(name, *check(release)) for name, check in CHECKS.items()]
     compared: list[Check] = []
     if inputs is not None:
@@ -93,6 +118,7 @@ def verify(release: Published, inputs: Any = None, exposure: Any = None) -> Veri
         (*checks, *compared),
         quiet_values(release) if release.private else (),
         _scope(release, [check.name for check in compared]),
+        signature,
     )
 
 

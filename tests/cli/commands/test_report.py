@@ -5,6 +5,7 @@ from command_line import SPEND, fails, run
 from report_cases import case
 
 from cloakgp import Release
+from cloakgp.release import SignatureCheck
 from cloakgp.release.report.page import report_page
 from cloakgp.release.report.registry import registry_yaml
 
@@ -13,7 +14,8 @@ def test_report_writes_the_page_of_a_release_file(saved, tmp_path):
     out = tmp_path / "report.html"
     result = run("report", saved, "--out", out)
     assert result.exit_code == 0, result.output
-    assert out.read_text() == report_page(Release.load(saved))
+    unsigned = SignatureCheck("not signed", "there is no release.cloakgp.sig beside it")
+    assert out.read_text() == report_page(Release.load(saved), unsigned)
     assert "open it in a browser" in result.stdout
 
 

@@ -13,6 +13,7 @@ from report_cases import CASES, NASTY, ON_A_GRID, case
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.plan.parts import Chosen
 from cloakgp.privacy import Spend, total_guarantee
+from cloakgp.release import SignatureCheck
 from cloakgp.release.report import page as room
 from cloakgp.release.report.page import report_page
 from cloakgp.release.verify import Check, VerificationReport
@@ -108,12 +109,22 @@ def test_a_private_choice_is_part_of_the_guess():
 
 def test_what_verify_found_is_on_the_page(monkeypatch):
     bad = VerificationReport((Check("noise", False, "too <little>"),), ("far too quiet",))
-    monkeypatch.setattr(room, "verify", lambda release: bad)
+    monkeypatch.setattr(room, "verify", lambda release, signature: bad)
     said = words_of(report_page(case("stationary")))
     assert "THE GUARANTEE DOES NOT HOLD" in said
     assert "Tossing a coin" not in said
     assert "too <little>" in said
     assert "WARNING: far too quiet" in said
+
+
+@pytest.mark.parametrize("status", ["signed", "refused", "not checked", "not signed"])
+def test_the_page_says_of_the_signature_what_was_found(status):
+    check = SignatureCheck(status, "a <reason>", "<office>", "a key")
+    page = report_page(case("stationary"), check)
+    assert f"When this page was made: {check}" in words_of(page)
+    assert ("you have the signer's word" in words_of(page)) == (status == "signed")
+    assert "<office>" not in page
+    assert "THE GUARANTEE DOES NOT HOLD" not in page
 
 
 def test_a_release_that_is_too_large_or_cannot_be_saved_is_not_in_its_page(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ from cloakgp.cli.settings.options import (
     read_setting,
     setting_option,
 )
+from cloakgp.cli.signatures import AllowedSigners, Identity, Key, Signature, found_signature
 from cloakgp.cli.tables import read_columns, to_csv
 from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
 from cloakgp.cli.tables.points import read_points
@@ -32,7 +34,7 @@ from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
 from cloakgp.release.release import Release
-from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport
+from cloakgp.release.verify import VerificationReport
 
 PREDICT_EXAMPLES = (
     "Examples:\n\n"
@@ -41,7 +43,9 @@ PREDICT_EXAMPLES = (
 )
 VERIFY_EXAMPLES = (
     "Examples:\n\ncloakgp verify pub/release.cloakgp\n\n"
-    "cloakgp verify pub/release.cloakgp --inputs people/"
+    "cloakgp verify pub/release.cloakgp --inputs people/\n\n"
+    "cloakgp verify pub/release.cloakgp --key office.pub\n\n"
+    "cloakgp verify pub/release.cloakgp --allowed-signers signers --identity office@example.org"
 )
 
 
@@ -95,12 +99,17 @@ def verify_command(
     ] = None,
     decimal: Decimal = None,
     jobs: Jobs = None,
+    key: Key = None,
+    allowed_signers: AllowedSigners = None,
+    identity: Identity = None,
+    signature: Signature = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the guarantee of a release again: from its file and, with --inputs, from the data.
+    """Check the guarantee of a release again, and with a key who signed it.
 
-    The exit code is 0 if it holds, 1 if it does not, and 2 if the file cannot be read.  Warnings
-    that values are far too quiet for their noise are evidence and do not change it.
+    The guarantee is checked from the file and, with --inputs, from the data.  The exit code is 0 if
+    it holds, 1 if it does not or if the signature is refused, and 2 if a file cannot be read.
+    Warnings that values are far too quiet for their noise are evidence and do not change it.
     """
     loaded = Release.load(release, check=False)
     if inputs is None:
@@ -115,6 +124,8 @@ def verify_command(
             read_setting("decimal", decimal),
             read_setting("jobs", jobs),
         )
+    signed = found_signature(loaded, release, key, allowed_signers, identity, signature)
+    report = replace(report, signature=signed)
     if as_json:
         checks = [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in report.checks]
         names = ("release_id", "epsilon", "delta", "total_epsilon")
@@ -123,7 +134,9 @@ def verify_command(
         facts |= {"people": loaded.facts.people}
         facts |= {"places": None if places is None else len(places.counts)}
         facts |= {"private": loaded.private, "checks": checks, "scope": report.scope}
-        print_json({"ok": report.ok, **facts, "warnings": report.warnings, "note": NOT_AUTHORSHIP})
+        facts |= {"holds": report.holds, "signature": asdict(signed)}
+        facts |= {"warnings": report.warnings, "note": report.authorship}
+        print_json({"ok": report.ok, **facts})
     else:
         show_verification(screen(), loaded, report)
     raise typer.Exit(0 if report.ok else 1)

@@ -8,6 +8,7 @@ from typing import Annotated
 from cloakgp.cli.preflight import check_file
 from cloakgp.cli.screen import say, screen, working
 from cloakgp.cli.settings.options import Force, Saved, flag, path_option
+from cloakgp.cli.signatures import AllowedSigners, Identity, Key, Signature, found_signature
 from cloakgp.cli.wording import explained
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
@@ -28,6 +29,10 @@ def report_command(
     registry: Annotated[
         Path | None, path_option("Also describe it for the public registry", "FILE.yaml")
     ] = None,
+    key: Key = None,
+    allowed_signers: AllowedSigners = None,
+    identity: Identity = None,
+    signature: Signature = None,
     force: Force = False,
     not_private: Annotated[
         bool, flag("--not-private", "Write the page even if the release is not private")
@@ -35,8 +40,8 @@ def report_command(
 ) -> None:
     """Write a release as one HTML page: picture, predictions, guarantee and the release itself.
 
-    The page needs no network and sends nothing.  What the release does not know of the entry for
-    the registry is marked in the file.
+    The page needs no network and sends nothing.  With a key it says who signed the release.  What
+    the release does not know of the entry for the registry is marked in the file.
     """
     check_file("--out", out, (".html",), force)
     if registry is not None:
@@ -46,10 +51,13 @@ def report_command(
         raise CommandError(
             f"{printable(release)} is NOT private; give --not-private to write its page anyway"
         )
+    signed = found_signature(loaded, release, key, allowed_signers, identity, signature)
+    if not signed.ok:
+        raise CommandError(f"no page was written. {signed}")
     with working() as step, explained():
         step("Drawing the page")
         entry = None if registry is None else registry_yaml(loaded)
-        page = report_page(loaded)
+        page = report_page(loaded, signed)
     write_file(out, page.encode(), "report")
     say(screen(), f"Wrote {out}: open it in a browser.")
     if registry is not None and entry is not None:

@@ -43,7 +43,7 @@ from cloakgp.release.file.npy import (
 from cloakgp.release.file.refusal import refuse
 from cloakgp.release.file.typed import Section, typed
 
-__all__ = ["OF_CONTAINER", "ReleaseFileError", "read_archive", "write_archive"]
+__all__ = ["OF_CONTAINER", "ReleaseFileError", "digests_of", "read_archive", "write_archive"]
 
 FORMAT = "cloakgp-release"
 FORMAT_VERSION = 1
@@ -97,6 +97,20 @@ def read_archive(
             return _read(file, os.fstat(file.fileno()).st_size)
     except ReleaseFileError as error:
         raise ReleaseFileError(f"release file {os.fspath(path)!r} refused: {error}") from None
+
+
+def digests_of(manifest: Mapping[str, Any], arrays: Arrays) -> dict[str, bytes]:
+    """Return the hashes of the file that was read as this, or that would be written.
+
+    They follow from the content that is used, not from a second look at the file, which somebody
+    could have replaced in between: one content has exactly one encoding.
+    """
+    own = {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
+    hashes = {name: hashlib.new(name) for name in ("sha256", "sha512")}
+    for chunk in _slices(encoding_of(contents_of(own, arrays))):
+        for each in hashes.values():
+            each.update(chunk)
+    return {name: each.digest() for name, each in hashes.items()}
 
 
 # ----------------------------------------------------------------------------------------- writing

@@ -23,8 +23,9 @@ from cloakgp.release.report.places import Input, inputs_of
 from cloakgp.release.report.readings import Reading, reading_of
 from cloakgp.release.report.svg import figure
 from cloakgp.release.report.words import Html, element, from_markdown, joined, sections
+from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 from cloakgp.release.statement import NOT_PRIVATE, statement
-from cloakgp.release.verify import NOT_AUTHORSHIP, VerificationReport, verify
+from cloakgp.release.verify import VerificationReport, verify
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
@@ -36,15 +37,15 @@ LARGEST_RELEASE = 24_000_000
 MOST_SETTINGS, MOST_NAMES = 6, 3
 
 
-def report_page(release: Release) -> str:
-    """Return the page of a release, as HTML."""
+def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> str:
+    """Return the page of a release, as HTML; it says of the signature what was found."""
     reading = reading_of(release)
     inputs = inputs_of(release.facts)
-    words, report = sections(statement(release)), verify(release)
+    words, report = sections(statement(release)), verify(release, signature=signature)
     data = page_data(reading, inputs)
     main = [
         _picture(reading, inputs, data["model"] is not None, data["grid"] is not None),
-        _guarantee(release, words) if release.private and report.ok else "",
+        _guarantee(release, words) if release.private and report.holds else "",
         _sides(words),
         _learnt(reading, words),
         _verified(report, words),
@@ -115,7 +116,7 @@ def _header(reading: Reading, inputs: list[Input], report: VerificationReport) -
     if not release.private:
         warning = "Made with repeatable noise or with none, for a trial. Do not publish it."
         parts.append(element("div", element("strong", NOT_PRIVATE), warning, class_="warning"))
-    elif not report.ok:
+    elif not report.holds:
         failed = ", ".join(check.name for check in report.checks if not check.passed)
         warning = f"Checked again, this release does not hold what it promises ({failed})."
         parts.append(element("div", element("strong", BROKEN), warning, class_="warning"))
@@ -267,7 +268,7 @@ def _verified(report: VerificationReport, words: dict[str, str]) -> Html:
                 element("span", check.detail, class_="detail"),
             )
         )
-    if report.ok:
+    if report.holds:
         found = "Every public step of the guarantee was worked out again when this page was made:"
     else:
         found = "The guarantee does NOT hold. What was worked out again when this page was made:"
@@ -280,7 +281,13 @@ def _verified(report: VerificationReport, words: dict[str, str]) -> Html:
         *warnings,
         element(
             "p",
-            f"{NOT_AUTHORSHIP} Check it yourself: load the release and verify it.",
+            f"When this page was made: {report.signature}",
+            class_=None if report.signature.ok else "failed",
+            id="signature",
+        ),
+        element(
+            "p",
+            f"{report.authorship} Check it yourself: load the release and verify it.",
             class_="note",
         ),
         from_markdown(words["How it was made"]),

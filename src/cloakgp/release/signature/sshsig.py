@@ -1,0 +1,72 @@
+"""The SSH signature format: what is in a ``.sig`` file, and the bytes that were signed.
+
+``ssh-keygen -Y sign`` writes it: the public key, a namespace that says what the signature is for,
+and a signature of the hash of the file.  The key inside only says which key to look for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cloakgp.errors import SignatureError
+from cloakgp.release.signature.keys import PublicKey, read_key
+from cloakgp.release.signature.wire import Reader, from_base64, quoted, string
+
+#: What signatures of releases are for; one made for something else is no signature of a release.
+NAMESPACE = "cloakgp-release"
+HASHES = ("sha512", "sha256")
+_MAGIC, _VERSION = b"SSHSIG", 1
+_WHAT = "the signature"
+_ARMOUR = re.compile(
+    rb"-----BEGIN SSH SIGNATURE-----\r?\n(.*)\r?\n-----END SSH SIGNATURE-----\s*", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class SshSignature:
+    """A signature as it was read: nothing of it has been checked yet."""
+
+    key: PublicKey
+    namespace: str
+    hash: str
+    algorithm: str
+    signature: bytes
+    flags: int = 0  # of hardware keys, and how often they have signed
+    counter: int = 0
+
+    def message(self, digest: bytes) -> bytes:
+        """Return the bytes that were signed, for a file whose hash is ``digest``."""
+        words = (self.namespace.encode(), b"", self.hash.encode(), digest)
+        return _MAGIC + b"".join(string(word) for word in words)
+
+
+def read_signature(content: bytes) -> SshSignature:
+    """Return the signature that a ``.sig`` file holds."""
+    armoured = _ARMOUR.fullmatch(content)
+    if armoured is None:
+        raise SignatureError(f"{_WHAT} is not one of SSH: it needs its BEGIN and END lines")
+    reader = Reader(from_base64(b"".join(armoured[1].split()), _WHAT), _WHAT)
+    if reader.take(len(_MAGIC)) != _MAGIC:
+        raise SignatureError(f"{_WHAT} is not one of SSH")
+    if (version := reader.uint32()) != _VERSION:
+        raise SignatureError(f"{_WHAT} has version {version}, only {_VERSION} is known")
+    key = read_key(reader.string(), "the key in the signature")
+    namespace, reserved, hash = reader.text(), reader.string(), reader.text()
+    # It is not signed, so it could hold anything; ssh-keygen leaves it empty.
+    if reserved:
+        raise SignatureError(f"{_WHAT} holds something in a field that has no meaning yet")
+    if hash not in HASHES:
+        raise SignatureError(f"{_WHAT} uses the hash {quoted(hash)}, not {HASHES}")
+    inner = Reader(reader.string(), _WHAT)
+    reader.end()
+    algorithm, signature, flags, counter = inner.text(), inner.string(), 0, 0
+    if algorithm not in key.kind.algorithms:
+        raise SignatureError(
+            f"{_WHAT} uses {quoted(algorithm)}, but a key of type {key.type} must use "
+            f"{' or '.join(key.kind.algorithms)}"
+        )
+    if key.kind.hardware:
+        flags, counter = inner.byte(), inner.uint32()
+    inner.end()
+    return SshSignature(key, namespace, hash, algorithm, signature, flags, counter)
