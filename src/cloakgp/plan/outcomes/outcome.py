@@ -48,6 +48,7 @@ class Outcome(ABC):
     measured: ClassVar[str]  # the same, added to a sentence about standard deviations
     scales: ClassVar[Scales]  # of the default prior
     picture: ClassVar[Picture]  # how a release of it is drawn
+    chooses_bounds: ClassVar[bool] = False  # whether bounds can be chosen privately
     also_public: ClassVar[tuple[str, ...]] = ()  # what else is not protected, as sentences
     array_names: ClassVar[tuple[str, ...]] = ()  # of a release file, beside those of all releases
 

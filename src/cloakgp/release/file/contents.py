@@ -169,7 +169,7 @@ def _check_choice_of_bounds(manifest: Manifest) -> None:
     choice = manifest.bounds_choice
     if choice is None:
         return
-    if manifest.task != "regression" or len(manifest.bounds.lo) != 1:
+    if not OUTCOMES[manifest.task].chooses_bounds or len(manifest.bounds.lo) != 1:
         raise ReleaseFileError("bounds can be chosen privately for one column of numbers alone")
     if not all(low < high for low, high in itertools.pairwise(choice.grid)):
         raise ReleaseFileError("the candidates for bounds do not increase")
