@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from postgres_server import Server
 
 from cloakgp.estimators.repeats import forget
 
@@ -66,3 +67,13 @@ def unspent(monkeypatch):
     """Fail if a choice is made or noise is drawn."""
     for name in ("mechanism.sketch.add_discrete_gaussian", "choice.utility.choose"):
         monkeypatch.setattr(f"cloakgp.privacy.{name}", lambda *_, **__: pytest.fail("spent"))
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of its own, for all tests of this process that ask for one."""
+    server = Server()
+    try:
+        yield server.start()
+    finally:
+        server.remove()

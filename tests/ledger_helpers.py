@@ -61,6 +61,22 @@ for child in range(8):
 for child in children:
     os.waitpid(child, 0)
 """,
+    # As many as are asked for, one after the other, in each of eight processes.
+    "race for twelve": """
+children = []
+for child in range(8):
+    children.append(os.fork())
+    if not children[-1]:
+        for turn in range(12):
+            try:
+                spend(f"{name}-{child}-{turn}")
+                say(f"{name}-{child}-{turn} spent")
+            except BudgetExceeded:
+                say(f"{name}-{child}-{turn} refused")
+        os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
+""",
     "open": """
 ledger.open("people", 1.0, 1e-5, create=True)
 say("opened")
@@ -232,14 +248,23 @@ class ListStore:
         self.before_write = lambda: None  # what others do before our turn comes
         self.commit_error = None  # "lost" or "kept": a commit that ends in an error
         self.readable = True
+        self.settled = 0  # how often a commit that failed was waited for
 
     def identity(self):
         return id(self)
 
-    def create(self, key, entry, link):
-        if not self.rows:
-            self.key = key
-            self.append(1, entry, link)
+    def create(self, key, rows, meanwhile=None):
+        if self.rows:
+            return False
+        if meanwhile is not None:
+            meanwhile()
+        self.key = key
+        for sequence, (entry, link) in enumerate(rows, start=1):
+            self.append(sequence, entry, link)
+        return True
+
+    def settle(self):
+        self.settled += 1
 
     @contextlib.contextmanager
     def read(self):

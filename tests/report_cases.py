@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from combine_cases import pair
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -16,7 +17,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
+from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.kernels import Cells, Gibbs
 
@@ -118,8 +119,16 @@ ON_A_GRID = {
     ),
 }
 
+#: Several releases together: the pairs of ``combine_cases`` that are shown.
+COMBINED = {
+    f"combined, {name}": name
+    for name in ("learnt", "places and rows", "inducing", "three classes", "counts, learnt")
+}
+
 
 @cache
 def case(name):
     """Return the release of a case."""
+    if name in COMBINED:
+        return Release.combine(pair(COMBINED[name]))
     return {**CASES, **ON_A_GRID}[name]().release_

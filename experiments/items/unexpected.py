@@ -129,8 +129,10 @@ def _result(run: Run, table: pd.DataFrame) -> Result:
         figures={"coverage": _figure(table, order)},
         shown=("truths", "sizes"),
         notes=(
-            f"{len(order)} truths that were not used to choose any default (experiments/truths.py)"
-            f"; bounds 0 and 100, δ = {DELTA:g}. Errors and coverage are those of the curve, at "
+            f"{len(order)} truths (experiments/truths.py). No default was tuned on them, except that "
+            "*waves* decided how much the family believes in waves, after their coverage had been "
+            f"too low. Bounds 0 and 100, δ = {DELTA:g}; errors and coverage are those of the curve, "
+            "at "
             f"{PLACES} places where people are, over {run.choose(20, 3)} releases of each.",
             "Above 4,000 people, people are gathered at places, as by default. Hindsight "
             f"chooses among {len(FACTORS) * len(SPREADS)} kernels by the error of "

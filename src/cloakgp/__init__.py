@@ -14,7 +14,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from cloakgp import design, kernels, privacy
+    from cloakgp import columns, design, kernels, privacy
     from cloakgp.errors import (
         ImplausibleNoiseWarning,
         NotPrivateWarning,
@@ -45,6 +45,7 @@ __all__ = [
     "RepeatedSpendWarning",
     "VerificationReport",
     "__version__",
+    "columns",
     "design",
     "kernels",
     "privacy",
@@ -70,7 +71,7 @@ _HOMES = {
     "private_bounds": "estimators.bounds",
     "scan": "inputs.blocks",
 }
-_MODULES = ("datasets", "design", "gp", "kernels", "plan", "privacy", "release")
+_MODULES = ("columns", "datasets", "design", "gp", "kernels", "plan", "privacy", "release")
 
 
 def __getattr__(name: str) -> "Any":

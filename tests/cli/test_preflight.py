@@ -18,6 +18,7 @@ from command_line import (
 )
 
 from cloakgp.cli.job import Job
+from cloakgp.cli.preflight import check_folder
 from cloakgp.cli.tables import to_csv
 
 
@@ -141,3 +142,14 @@ def test_no_output_overwrites_a_file_that_is_read(data, tmp_path, book):
     os.rename(out / "release.cloakgp", out / "elsewhere")
     os.link(data, out / "predictions.csv")
     fails(run("release", data, *SPEND, "--out", out, "--force"), "would overwrite the data")
+
+
+@pytest.mark.usefixtures("unplanned")
+def test_a_ledger_that_was_moved_is_found_before_the_plan(data, tmp_path, book):
+    book.move_to(tmp_path / "new.ledger")
+    words = (*SPEND, "--out", tmp_path / "out", "--ledger", book.path, "--dataset", "people")
+    fails(run("release", data, *words), "is closed: it was moved to", "new.ledger; name that one")
+
+
+def test_an_address_is_never_taken_for_a_file(tmp_path):
+    check_folder(tmp_path / "out", ("postgresql://u@h/" + "d" * 5000, None), force=False)

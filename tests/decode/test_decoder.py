@@ -81,6 +81,19 @@ def test_each_person_may_have_a_scale_of_their_own(model, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_each_published_value_may_have_a_noise_of_its_own(kind):
+    """Values in units of their own noise have noise 1, and tell the same."""
+    model, _ = make("exact")
+    T, s = columns_of_length_one(4), np.random.default_rng(7).normal(size=4)
+    stds = np.array([0.1, 0.5, 2.0, 9.0])
+    own = decoder(model, T, kind, stds)
+    scaled = decoder(model, T / stds[:, None], kind, 1.0)
+    np.testing.assert_allclose(own.mean(POINTS, s), scaled.mean(POINTS, s / stds), rtol=1e-9)
+    np.testing.assert_allclose(own.covariance(POINTS), scaled.covariance(POINTS), rtol=1e-7)
+    np.testing.assert_allclose(own.dp_variance(POINTS), scaled.dp_variance(POINTS), rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_unit_scales_whatever_comes_out(kind):
     fast, _ = make("exact")
     T, s = columns_of_length_one(4), np.random.default_rng(2).normal(size=4)

@@ -138,3 +138,13 @@ def test_a_step_is_the_dense_formula():
     slope = lambda f: logistic(f) * logistic(-f)  # noqa: E731
     dense = reference.newton_step(KERNEL(X), f0, t, logistic, slope)
     np.testing.assert_allclose(ours, dense, atol=1e-8)
+
+
+def test_everybody_may_have_a_cap_of_their_own():
+    caps, f = np.array([1, 2, 9, 40]), np.array([0.3, 1.5, 2.0, 5.0])
+    together = Poisson(np.full(4, 1.3), caps)
+    for i, cap in enumerate(caps.tolist()):
+        alone = Poisson(np.full(1, 1.3), cap)
+        for moment in ("mean", "slope", "variance"):
+            found = getattr(together, moment)(f)[i]
+            assert found == getattr(alone, moment)(f[i : i + 1])[0]

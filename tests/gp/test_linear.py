@@ -48,3 +48,11 @@ def test_covariances_times_a_matrix_are_the_product(approximation, white):
     for places in (points, model.X, X.copy()):
         expected = model.cross(places) @ B
         np.testing.assert_allclose(model.cross_times(places, B), expected, atol=1e-10)
+
+
+def test_the_scatter_of_a_person_is_the_mean_over_people():
+    kernel, rows = RBF(1.0), X[:3]
+    assert ExactModel(kernel, rows, 0.3).scatter == 0.3
+    noise, counts = np.array([1.0, 2.0, 6.0]), np.array([1.0, 1.0, 2.0])
+    assert ExactModel(kernel, rows, noise).scatter == pytest.approx(3.0)
+    assert ExactModel(kernel, rows, noise, counts).scatter == pytest.approx(15.0 / 4.0)

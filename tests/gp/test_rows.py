@@ -1,4 +1,4 @@
-"""Tables of numbers: dates are no numbers, and what is none is named."""
+"""Tables of numbers and dates: what is neither is named."""
 
 import datetime
 
@@ -12,6 +12,7 @@ from input_cases import AGES, ESTIMATORS, HEIGHTS, WEIGHTS, A, N
 from cloakgp import (
     PrivateGPRegressor,
 )
+from cloakgp.columns import Date
 from cloakgp.gp.rows import check_rows
 
 DAYS = pd.date_range("2020-01-01", periods=N)
@@ -24,17 +25,27 @@ DATES = {
     "an array of objects": np.array([[day] for day in DAYS.date], dtype=object),
     "lists": [[day.to_pydatetime()] for day in DAYS],
     "lists of days": [[1.0, day.date()] for day in DAYS],
-    "period": pd.DataFrame({"day": DAYS.to_period("D")}),
-    "periods as objects": pd.DataFrame({"day": DAYS.to_period("D").astype(object)}),
-    "written": pd.DataFrame({"day": DAYS.strftime("%Y-%m-%d")}),
-    "written in an array": DAYS.strftime("%Y-%m-%d").to_numpy(dtype=str)[:, None],
-    "times": pd.DataFrame({"day": [datetime.time(i % 24) for i in range(N)]}),
     "polars": pl.DataFrame({"day": DAYS.date.tolist()}),
     "arrow": pa.table({"day": pa.array(DAYS.date)}),
     "frame in arrow": pd.DataFrame({"day": pd.array(DAYS.date, dtype="date32[pyarrow]")}),
 }
 
 
+NO_DATES = {
+    "period": (pd.DataFrame({"day": DAYS.to_period("D")}), "holds a Period in the column 'day'"),
+    "written": (
+        pd.DataFrame({"day": DAYS.strftime("%Y-%m-%d")}),
+        r"strings that are dates in the column 'day'.*columns={'day': Date\('2020-01-01'\)}",
+    ),
+    "written in an array": (
+        DAYS.strftime("%Y-%m-%d").to_numpy(dtype=str)[:, None],
+        "strings that are dates in the column 0",
+    ),
+    "times": (
+        pd.DataFrame({"day": [datetime.time(i % 24) for i in range(N)]}),
+        "holds a time in the column 'day'",
+    ),
+}
 DURATIONS = {
     "numpy": np.arange(N).astype("m8[D]")[:, None],
     "frame": pd.DataFrame({"day": DAYS - DAYS[0]}),
@@ -44,15 +55,20 @@ DURATIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS)
 @pytest.mark.parametrize("case", DATES)
-def test_dates_are_refused_with_the_way_to_turn_them_into_numbers(case, kind, unspent):
-    model = ESTIMATORS[kind]()
-    wanted = "X holds dates.*, which are not numbers; give days since a public date"
-    for call in (lambda: model.fit(DATES[case], HEIGHTS), lambda: model.plan(DATES[case])):
-        with pytest.raises(ValueError, match=wanted) as caught:
+def test_dates_of_every_library_are_days_from_an_origin(case):
+    facts = ESTIMATORS["regressor"]().public_facts(DATES[case])
+    assert facts.X[:, -1].tolist() == [7305.0 + day for day in range(N)]  # from 2000-01-01
+    assert facts.inputs.columns[-1].utc == (case == "with a time zone")
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("case", NO_DATES)
+def test_what_is_not_certain_to_be_a_date_is_refused(case, kind, unspent):
+    model, (X, message) = ESTIMATORS[kind](), NO_DATES[case]
+    for call in (lambda: model.fit(X, HEIGHTS), lambda: model.plan(X)):
+        with pytest.raises(ValueError, match=message):
             call()
-        assert "- pd.Timestamp('2020-01-01')).dt.days" in str(caught.value)
 
 
 @pytest.mark.parametrize("case", DURATIONS)
@@ -65,14 +81,16 @@ def test_durations_are_refused_with_the_way_to_turn_them_into_numbers(case, unsp
 
 def test_the_advice_about_dates_works():
     df = pd.DataFrame({"day": DAYS.strftime("%Y-%m-%d"), "since": DAYS - DAYS[0]})
+    model = PrivateGPRegressor(bounds=(0, 10))
     with pytest.raises(ValueError, match="dates") as dates:
-        PrivateGPRegressor(bounds=(0, 10)).plan(df)
+        model.plan(df[["day"]])
+    told = str(dates.value).split("columns=")[1].split("}")[0] + "}"
+    model.set_params(columns=eval(told, {"Date": Date}))
+    assert model.public_facts(df[["day"]]).X[:, 0].tolist() == list(range(N))
     with pytest.raises(ValueError, match="durations") as durations:
         PrivateGPRegressor(bounds=(0, 10)).plan(df[["since"]])
-    for caught in (dates, durations):
-        advice = str(caught.value).split("for instance ")[1]
-        days = eval(advice, {"df": df, "pd": pd})
-        assert days.tolist() == list(range(N))
+    advice = str(durations.value).split("for instance ")[1]
+    assert eval(advice, {"df": df, "pd": pd}).tolist() == list(range(N))
 
 
 def test_dates_are_refused_as_points_and_where_one_predicts():

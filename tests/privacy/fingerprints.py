@@ -182,7 +182,7 @@ class Core:
 
 
 #: Statements that may be carried out when a module is loaded.
-NO_PROOF_NEEDED = ('enable_features("contrib")',)
+NO_PROOF_NEEDED = ('enable_features("contrib")', "if TYPE_CHECKING:\n    import psycopg")
 
 
 def assigned(node: ast.stmt) -> Iterator[str]:

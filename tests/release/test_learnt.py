@@ -17,7 +17,7 @@ from cloakgp import (
 )
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.release.decoding import mixtures_of
-from cloakgp.release.learnt import FitCheck
+from cloakgp.release.learnt import FitCheck, has_default_family
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -293,3 +293,22 @@ def test_a_lengthscale_five_times_too_long_raises_the_alarm_and_a_right_one_does
     assert binom.sf(4, count, 0.05) < 0.0005
     assert sum(alarms[3.0]) >= 6
     assert sum(alarms[0.6]) <= 4
+
+
+def test_the_default_family_is_known_again_and_no_other_is_taken_for_it(tmp_path):
+    rng = np.random.default_rng(4)
+    age = rng.uniform(0.0, 80.0, (40, 1))
+    y = np.column_stack([100.0 + age[:, 0], age[:, 0]])
+    bounds = [(40.0, 217.3), (0.0, 90.1)]  # in units of their own, which are not round
+
+    def released(kernel=None, **settings):
+        settings = {"bounds": bounds, **settings}
+        return PrivateGPRegressor(kernel, **settings).fit(age, y).release_
+
+    default = released()
+    assert has_default_family(default.facts)
+    default.save(tmp_path / "r.cloakgp")
+    assert has_default_family(Release.load(tmp_path / "r.cloakgp").facts)
+    assert not has_default_family(released(noise_variance=30.0).facts)
+    assert not has_default_family(released(RBF(9.0), learn=True).facts)
+    assert not has_default_family(released(RBF(9.0)).facts)

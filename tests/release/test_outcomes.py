@@ -258,7 +258,7 @@ def test_a_lie_is_reported_by_verify(case, fitted):
 
 
 def rewritten(release, path, change):
-    manifest, arrays = release._to_archive()
+    manifest, arrays = release.contents()
     change(manifest, arrays)
     write_archive(path, manifest, arrays)
     return path

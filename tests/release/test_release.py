@@ -343,7 +343,7 @@ def test_a_lie_is_reported_by_verify(case, release):
 def test_a_lie_is_refused_on_loading(case, release, tmp_path):
     tamper, _, message = TAMPERED[case]
     path = tmp_path / "release.zip"
-    manifest, arrays = tamper(release)._to_archive()
+    manifest, arrays = tamper(release).contents()
     write_archive(path, manifest, arrays)
     with pytest.raises(ReleaseFileError, match=message):
         Release.load(path)
@@ -356,14 +356,14 @@ def test_a_grid_too_coarse_for_the_noise_is_seen(tmp_path):
     coarse = changed(release, noisy_bits=release.sketch.bits + 1)
     failed = [c for c in coarse.verify().checks if not c.passed]
     assert [c.name for c in failed] == ["grid"]
-    write_archive(tmp_path / "r.zip", *coarse._to_archive())
+    write_archive(tmp_path / "r.zip", *coarse.contents())
     with pytest.raises(ReleaseFileError, match=r"grid:.* steps"):
         Release.load(tmp_path / "r.zip")
 
 
 def test_the_report_of_a_lie_can_be_had_without_an_error(release, tmp_path):
     path = tmp_path / "release.zip"
-    write_archive(path, *longer_column(release)._to_archive())
+    write_archive(path, *longer_column(release).contents())
     loaded = Release.load(path, check=False)
     assert [c.name for c in loaded.verify().checks if not c.passed] == ["sensitivity"]
 
@@ -386,7 +386,7 @@ def test_the_last_digit_of_another_machine_does_not_matter(release):
 
 
 def rewritten(release, path, edit):
-    manifest, arrays = release._to_archive()
+    manifest, arrays = release.contents()
     edit(manifest, arrays)
     write_archive(path, manifest, arrays)
     return path

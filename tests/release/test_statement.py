@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.release.statement import best_guess, odds_exceed, statement
+from cloakgp.release.statement import best_guess, guess_within, odds_exceed, statement
 
 X = pd.DataFrame({"age": np.arange(30.0)})
 Y = pd.Series(np.linspace(80.0, 160.0, 30), name="height_cm")
@@ -149,3 +149,13 @@ def test_more_classes_are_one_private_column():
     text = statement(PrivateGPClassifier(classes=["a", "b", "c"]).fit(X, labels).release_)
     assert "private **label** of 30 people" in text
     assert "by at most 1.414" in text
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (3.0, 0.1), (2000.0, 1e-5)])
+def test_no_attacker_beats_any_guarantee_by_more_than_it_allows(epsilon, delta):
+    """Right on both of two values: a + b ≤ 1 + …, where a ≤ e^ε (1 − b) + δ and the other way."""
+    guess = guess_within(epsilon, delta)
+    assert 0.5 < guess <= 1.0
+    if epsilon < 700.0:
+        # With a = b = guess both constraints are tight.
+        assert guess == pytest.approx(math.exp(epsilon) * (1.0 - guess) + delta)

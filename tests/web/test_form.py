@@ -7,7 +7,7 @@ from web_cases import FORM
 
 from cloakgp.cli.settings import Settings
 from cloakgp.errors import CommandError
-from cloakgp.web.form import Problem, asked_by, problem_of, read_form, values_of
+from cloakgp.web.form import Problem, asked_by, problem_of, read_form, shown_ledger, values_of
 
 
 def test_a_form_becomes_the_settings_of_the_command_line():
@@ -99,3 +99,14 @@ def test_bounds_that_are_chosen_privately_are_for_the_command_line():
 def test_other_errors_have_no_field():
     assert problem_of(CommandError("the disk is full")).field is None
     assert str(problem_of(CommandError("--noise-variance is odd"))) == "noise variance is odd"
+
+
+def test_settings_and_pages_name_a_server_without_its_password():
+    base = {"ledger": "postgresql://alice:hu%2Fsh@server/budgets", "dataset": "people"}
+    asked = asked_by(FORM, base)
+    assert tomllib.loads(asked.toml)["ledger"] == "postgresql://alice@server/budgets"
+    assert "sh@" not in repr(asked.values())
+    assert shown_ledger(base["ledger"]) == "postgresql://alice@server/budgets"
+    assert asked.settings.ledger == base["ledger"]  # which is still what connects
+    assert shown_ledger("/a/b.ledger") == "b.ledger"
+    assert shown_ledger(None) == ""

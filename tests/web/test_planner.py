@@ -4,9 +4,10 @@ import errno
 
 import pytest
 from command_line import people
+from postgres_server import ESCAPED
 from web_cases import FORM
 
-from cloakgp import Release
+from cloakgp import Ledger, Release
 from cloakgp.cli.job import Job
 from cloakgp.cli.tables.csv_table import CsvTable
 from cloakgp.errors import CommandError
@@ -197,3 +198,17 @@ def test_a_shelf_forgets_the_oldest():
     for key in (*range(MOST_KEPT + 1), MOST_KEPT, 0):
         shelf.get(key, lambda key=key: made.append(key))
     assert made == [*range(MOST_KEPT + 1), 0]
+
+
+def test_the_budget_may_be_on_a_server(desk, planner, postgres):
+    address = postgres.address(schema="pages")
+    ledger = Ledger(address).open("people", 3.0, 1e-5, create=True)
+    planner.base["ledger"] = address
+    assert planner.cost(asked(planner).settings).balance.epsilon == 3.0
+    page = desk.client.get("/").text
+    assert "in postgresql://admin@127.0.0.1" in page
+    assert desk.ask("/plan").state == "done"
+    assert desk.ask("/release", plan=planner.final.number, typed="height").state == "done"
+    assert ledger.spent("people") == pytest.approx(1.0, rel=1e-6)
+    for text in (page, desk.client.get("/").text, desk.client.get("/files/settings.toml").text):
+        assert ESCAPED not in text

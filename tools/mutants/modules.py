@@ -21,7 +21,7 @@ NOT_BEHAVIOUR = "test_proofs.py"
 
 #: Files of the ledger, each of which all tests of the ledger are run against.
 LEDGER = ("names", "inputs", "errors", "store", "history", "accounts", "book", "writing")
-LEDGER = (*LEDGER, "sqlite", "ledger")
+LEDGER = (*LEDGER, "sqlite", "ledger", "address", "tables", "postgres", "moving")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The command line: ``cloakgp plan | release | select | bounds | predict | verify | sign | …``.
+"""The command line: ``cloakgp plan | release | select | bounds | predict | combine | …``.
 
 A plan reads public columns only.  A release opens the private column once, after the user has seen
 the plan and agreed, and everything that can fail is rehearsed before.  Errors are one paragraph;
@@ -12,7 +12,18 @@ from typing import Annotated
 import typer
 
 from cloakgp._version import __version__
-from cloakgp.cli.commands import bounds, budget, demo, plan, reading, release, report, sign, web
+from cloakgp.cli.commands import (
+    bounds,
+    budget,
+    combine,
+    demo,
+    plan,
+    reading,
+    release,
+    report,
+    sign,
+    web,
+)
 from cloakgp.cli.endings import Commands
 from cloakgp.cli.progress import Progress
 from cloakgp.cli.settings.options import flag
@@ -49,6 +60,7 @@ app.command("predict", epilog=reading.PREDICT_EXAMPLES)(reading.predict_command)
 app.command("verify", epilog=reading.VERIFY_EXAMPLES)(reading.verify_command)
 app.command("sign", epilog=sign.EXAMPLES)(sign.sign_command)
 app.command("report", epilog=report.EXAMPLES)(report.report_command)
+app.command("combine", epilog=combine.EXAMPLES)(combine.combine_command)
 app.command("web", epilog=web.EXAMPLES)(web.web_command)
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo_command)
 app.add_typer(budget.app, name="budget")

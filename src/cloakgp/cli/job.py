@@ -21,6 +21,8 @@ from cloakgp.cli.wording import explained
 from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.inputs.blocks import BlockTable
+from cloakgp.inputs.columns import Columns as Inputs
+from cloakgp.inputs.columns import recognise
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.search import SearchPlan
 from cloakgp.release.release import Release
@@ -50,7 +52,9 @@ class Job:
             )
         outputs = settings.output if to_release else ()
         if not searching and come_in_blocks(data, settings.groups):
-            columns = scan_columns(data, settings.inputs, outputs, settings.exposure)
+            columns = scan_columns(
+                data, settings.inputs, outputs, settings.exposure, **_kinds(settings)
+            )
         else:
             columns = read_columns(
                 data,
@@ -60,10 +64,11 @@ class Job:
                 exposure=settings.exposure,
                 decimal=settings.decimal,
                 mentioned=settings.output,
+                **_kinds(settings),
             )
         at = None
         if settings.at is not None:
-            at = read_points(settings.at, settings.inputs, settings.decimal)
+            at = read_points(settings.at, encoding_of(columns, settings), settings.decimal)
         return cls(data, settings, columns, at)
 
     def plan(self, gap: float | None = None) -> Plan:
@@ -127,6 +132,7 @@ class Job:
                 settings.output,
                 settings.exposure,
                 strings=bool(labels),
+                **_kinds(settings),
             )
         return read_columns(
             self.data,
@@ -136,6 +142,7 @@ class Job:
             exposure=settings.exposure,
             labels=labels,
             decimal=settings.decimal,
+            **_kinds(settings),
         )
 
     def _facts(self, columns: Columns) -> dict[str, Any]:
@@ -143,6 +150,22 @@ class Job:
         facts = {"at": self.at, "groups": columns.groups, "exposure": columns.exposure}
         facts["max_rows"] = self.settings.max_rows
         return {name: value for name, value in facts.items() if value is not None}
+
+
+def encoding_of(columns: Columns, settings: Settings) -> Inputs:
+    """Return what the inputs are: stated, or found in the table."""
+    table = columns.inputs
+    with explained():
+        if isinstance(table, BlockTable):
+            found = table.inputs
+        else:
+            found = recognise(table, settings.columns)
+    return found or Inputs.numbers(settings.inputs, len(settings.inputs))
+
+
+def _kinds(settings: Settings) -> dict[str, Any]:
+    """Return what a reader of tables is told of the inputs."""
+    return {"stated": settings.columns, "found_levels": settings.found_levels}
 
 
 def _same(now: Columns, then: Columns) -> bool:

@@ -32,9 +32,11 @@ CHUNK = 2000
 def predictions(release: Release, points: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return predictions with their uncertainty, by default at the workload."""
     # In pieces, since each point takes as many numbers as there are people.
-    rows = release.facts.points if points is None else release.check_points(points)
+    facts = release.facts
+    rows = facts.points if points is None else release.check_points(points)
+    rows = facts.at_codes(facts.codes_of(rows))
     pieces = [release.to_frame(rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)]
-    return pd.concat(pieces, ignore_index=True)
+    return facts.encoding.readable(pd.concat(pieces, ignore_index=True))
 
 
 def marked_predictions(release: Release, points: pd.DataFrame) -> pd.DataFrame:
@@ -76,7 +78,7 @@ def _contents(figure: Figure, ending: str) -> bytes:
 def write_rest(release: Release, folder: Path) -> None:
     """Write everything that follows from a release, which has to be saved already."""
     write_file(folder / PREDICTIONS, to_csv(predictions(release)))
-    if release.facts.X.shape[1] <= 2:
+    if len(release.facts.names) <= 2:
         write_file(folder / PLOT, picture_of_release(release))
     write_file(folder / STATEMENT, release.statement().encode())
     write_file(folder / REPORT, report_page(release).encode())

@@ -17,6 +17,7 @@ from cloakgp.errors import CommandError, listed, printable
 from cloakgp.plan.outcomes import OUTCOMES
 from cloakgp.privacy import Ledger, gaussian_epsilon, gaussian_sigma
 from cloakgp.privacy.ledger import rounded_down
+from cloakgp.privacy.ledger.address import is_address
 
 PICTURES = (".png", ".svg", ".pdf")
 #: A request above the rest of the budget by this factor is refused whatever the rounding.
@@ -41,7 +42,7 @@ def check_folder(folder: Path, others: Iterable[Path | str | None], force: bool)
     if folder.exists() and not folder.is_dir():
         raise CommandError(f"--out {shown} is a file; name a folder")
     there = [name for name in OUTPUTS if (folder / name).exists()]
-    files = [Path(other) for other in others if other is not None]
+    files = [Path(other) for other in others if other is not None and not is_address(other)]
     for name in there:
         if any(file.exists() and file.samefile(folder / name) for file in files):
             raise CommandError(
@@ -84,9 +85,16 @@ def check_ledger(settings: Settings) -> None:
         return
     estimator = settings.estimator()
     with explained():
-        balance = Ledger(settings.ledger).balances(settings.dataset)[0]
+        ledger = Ledger(settings.ledger)
+        balance = ledger.balances(settings.dataset)[0]
+        elsewhere = ledger.moved_to()
         sigma = gaussian_sigma(estimator.epsilon, estimator.delta, estimator.calibration)  # type: ignore[arg-type]
         requested = gaussian_epsilon(sigma, balance.delta)
+    if elsewhere is not None:
+        raise CommandError(
+            f"the ledger {printable(ledger.name)} is closed: it was moved to "
+            f"{printable(elsewhere)}; name that one"
+        )
     if requested > CERTAIN * balance.remaining:
         raise CommandError(
             f"the budget of {printable(settings.dataset)!r} does not allow this: requested epsilon "

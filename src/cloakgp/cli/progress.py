@@ -60,7 +60,7 @@ class Progress:
         if recorded is False:
             return "Nothing was published, so no privacy budget was spent."
         assert self.ledger is not None
-        history = f"`cloakgp budget history {printable(self.ledger.path)}`"
+        history = f"`cloakgp budget history {printable(self.ledger.name)}`"
         if recorded:
             return (
                 "The privacy budget WAS spent, but nothing was published, so it is wasted; "

@@ -49,7 +49,7 @@ def plan_report(
     report["kernel"] = _kernel(plan.facts.kernel) if family is None else None
     report["settings"] = 1 if family is None else len(family.settings)
     report["best_guess"] = best_guess(plan.facts.budget.sigma)
-    report["points"] = plan.to_frame().to_dict("records")
+    report["points"] = _points(plan).to_dict("records")
     # With bounds that are chosen first, the figures are for the ends of their grid.
     if compare and plan.choice is None:
         report["epsilons"] = []
@@ -84,7 +84,7 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
         f"right at most {math.ceil(1000.0 * best_guess(facts.budget.sigma)) / 10.0:g} % of the "
         "time; tossing a coin gives 50 %.",
     )
-    frame = plan.to_frame()
+    frame = _points(plan)
     names = settings.output if len(settings.output) == len(facts.lo) else range(len(facts.lo))
     titles = {
         "noise_std": "noise for privacy (std)",
@@ -171,7 +171,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     """Show every check, then what they come to."""
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("check", "result", "what was found"):
-        grid.add_column(title)
+        grid.add_column(title, overflow="fold")
     for check in report.checks:
         result = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
         grid.add_row(check.name, result, Text(printable(check.detail)))
@@ -207,7 +207,7 @@ def _included(release: Release) -> str:
 
 def _gathered(facts: Facts) -> str:
     """Say at how many places people are gathered, if they are, and how far from there they are."""
-    return "" if facts.places is None else f", {gathered(facts.places, facts.names)}"
+    return "" if facts.places is None else f", {gathered(facts.places, facts.encoding.model_names)}"
 
 
 def _prior(facts: Facts) -> str:
@@ -224,3 +224,8 @@ def _kernel(kernel: Any) -> str:
         return kernel_string(kernel)
     except ValueError:
         return str(kernel)
+
+
+def _points(plan: Plan) -> pd.DataFrame:
+    """Return the points that matter with their figures, inputs as people write them."""
+    return plan.facts.encoding.readable(plan.to_frame())

@@ -95,7 +95,7 @@ class Decoder:
 
     model: LinearModel
     T: Array  # (r, N)
-    noise_std: float
+    noise_std: float | Array  # a number, or one for each row of T
     lo: float | Array  # a number, or one for each person
     width: float | Array  # d = hi − lo, likewise
     prior_mean: float
@@ -145,7 +145,8 @@ class Decoder:
         if self.kind == "direct":
             G, missed = self._told_and_missed(self.model.workload(points))
             unknown = np.einsum("pn,np->p", missed, self.model.times_covariance(missed.T))
-            return self.unit**2 * (self.noise_std**2 * np.einsum("pr,pr->p", G, G) + unknown)
+            noise = G * self.noise_std
+            return self.unit**2 * (np.einsum("pr,pr->p", noise, noise) + unknown)
         floor = self.unit**2 * self.model.variance_without_privacy(points)
         return np.maximum(self.variance(points) - floor, 0.0)
 
@@ -156,13 +157,14 @@ class Decoder:
             G, missed = self._told_and_missed(C)
             unknown = missed @ self.model.times_covariance(missed.T)
             floor = self.model.covariance_without_privacy(points, C)
-            return self.unit**2 * (floor + self.noise_std**2 * (G @ G.T) + unknown)
+            noise = G * self.noise_std
+            return self.unit**2 * (floor + noise @ noise.T + unknown)
         half = self._half(points)
         return self.unit**2 * (self.model.prior_covariance(points) - half.T @ half)
 
     def uncertainty(self, points: Array) -> Uncertainty:
         """Split the standard deviation at ``points`` into its parts."""
-        noise = float(np.mean(self.model.noise_variance))
+        noise = self.model.scatter
         floor = self.unit**2 * self.model.variance_without_privacy(points)
         if self.kind == "direct":
             added = self.dp_variance(points)
@@ -230,13 +232,14 @@ class Decoder:
 class Newton:
     """Newton steps of the Laplace approximation, one output column: each is a ``Decoder``.
 
-    ``decoder`` is of the latent f; the outputs lie between ``lo`` and ``lo`` + ``width``.
+    ``decoder`` is of the latent f; the outputs lie between ``lo`` and ``lo`` + ``width``, which
+    are numbers, or one for each person.
     """
 
     decoder: Decoder
     likelihood: Likelihood
-    lo: float
-    width: float
+    lo: float | Array
+    width: float | Array
     scatter: float = 0.0  # variance of the latent values of single people around f
 
     def step(self, f: Array) -> Decoder:

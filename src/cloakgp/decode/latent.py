@@ -34,8 +34,8 @@ def settle_settings(
     model is the scatter of single people's latent values around f.
     """
     pseudo = linearise(newton.likelihood, start).noise
-    noise = {float(scatter): pseudo + scatter for scatter in {_scatter(m) for m in models}}
-    linear = [model.with_noise(noise[_scatter(model)]) for model in models]
+    noise = {scatter: pseudo + scatter for scatter in {m.scatter for m in models}}
+    linear = [model.with_noise(noise[model.scatter]) for model in models]
     weights = posterior_weights(decoders_of_settings(newton.step(start), linear), prior, s)
     order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
     kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
@@ -43,9 +43,5 @@ def settle_settings(
     return Mixture.by_evidence(settled, prior[kept], s, kept)
 
 
-def _scatter(model: ScaledModel) -> float:
-    return float(np.mean(model.noise_variance))
-
-
 def _newton_of(newton: Newton, model: ScaledModel) -> Newton:
-    return replace(newton, decoder=replace(newton.decoder, model=model), scatter=_scatter(model))
+    return replace(newton, decoder=replace(newton.decoder, model=model), scatter=model.scatter)

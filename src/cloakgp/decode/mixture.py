@@ -111,7 +111,7 @@ class Mixture:
 
     def _noises(self) -> Array:
         """Return the variance of outputs around f under each setting, (k,)."""
-        return np.array([d.unit**2 * float(np.mean(d.model.noise_variance)) for d in self.decoders])
+        return np.array([d.unit**2 * d.model.scatter for d in self.decoders])
 
     def _apart(self, means: Array) -> Array:
         """Return how far each setting's mean is from that of all, (k, P)."""

@@ -26,27 +26,36 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
+from cloakgp.estimators.accounts import LedgerParameter, open_account
 from cloakgp.estimators.kept import LIMITS, Kept, compare_limits
-from cloakgp.estimators.people import MOST_EXACT, People, people_in_blocks, people_in_memory
+from cloakgp.estimators.people import (
+    MOST_EXACT,
+    People,
+    encoded,
+    people_in_blocks,
+    people_in_memory,
+)
 from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.family import Family
 from cloakgp.gp.free import free_family
 from cloakgp.gp.inducing import place_inducing, summarise
+from cloakgp.gp.kernels.stretch import stretched
 from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.matrices import has_white_noise
-from cloakgp.gp.rows import check_rows, refuse_dates
+from cloakgp.gp.rows import refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
-from cloakgp.inputs.blocks import BlockTable, blocks_of
+from cloakgp.inputs.blocks import blocks_of
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
-from cloakgp.inputs.frames import select
+from cloakgp.inputs.columns import recognise
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
-from cloakgp.privacy import Budget, Ledger, Noise
+from cloakgp.plan.rows import points_of
+from cloakgp.privacy import Budget, Noise
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
 
@@ -81,9 +90,10 @@ class PrivateGP(BaseEstimator):
     decode: str
     calibration: str
     rank: int | None
-    ledger: Any
+    ledger: Any = LedgerParameter()
     dataset: str | None
     random_state: Any
+    columns: Any
     _gap = TARGET_GAP  # of designs; a search can do with less
     #: What scikit-learn is told about outputs.
     _target_tags: ClassVar[dict[str, bool]] = {}
@@ -124,7 +134,7 @@ class PrivateGP(BaseEstimator):
         if groups is None:
             raise ValueError("groups is missing: name the owner of each row to compare max_rows")
         draw = getattr(self, "plan")  # noqa: B009 -- every estimator has its own
-        owners = owner_codes(groups, len(check_rows(X)), X)
+        owners = owner_codes(groups, len(encoded(X, self.columns)[0]), X)
         most = int(np.bincount(np.asarray(owners)).max())
         return compare_limits(
             lambda limit: draw(X, at, groups, max_rows=limit, **more), limits, most
@@ -150,7 +160,9 @@ class PrivateGP(BaseEstimator):
         return release
 
     def _points(self, X: ArrayLike) -> Array:
-        check_is_fitted(self, "release_")
+        facts = self._fitted().facts
+        if facts.inputs is not None:
+            return facts.rows_of(X)
         refuse_dates(X)
         points: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return points
@@ -162,13 +174,16 @@ class PrivateGP(BaseEstimator):
         """
         # First of all: an error about X may quote a value of it.
         check_apart(y, X, inducing=self.inducing, **public)
-        table = blocks_of(X)
-        if table is None:
+        table = blocks_of(X, self.columns)
+        if table is not None:
+            _remember_names(self, table.names, table.columns)
+        elif (inputs := recognise(X, self.columns)) is not None:
+            _remember_names(self, inputs.names, len(inputs.columns))
+            warn_if_reordered(X, y)
+        else:
             refuse_dates(X)
             validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
             warn_if_reordered(X, y)
-        else:
-            _remember_names(self, table)
         self._release_id = uuid.uuid4().hex
 
     def _people(self, kept: Kept, exposure: Any = None, plan: Any = None) -> People:
@@ -180,10 +195,11 @@ class PrivateGP(BaseEstimator):
         X, groups = kept.X, kept.groups
         request = plan.request if isinstance(plan, Plan) else None
         known = None if request is None else request.places
-        table = blocks_of(X)
+        table = blocks_of(X, self.columns)
         if table is not None:
             return people_in_blocks(table, groups, exposure, known)
-        people = people_in_memory(check_rows(X), X, self.inducing, groups, exposure, known)
+        rows, inputs = kept.encoded(self.columns)
+        people = people_in_memory(rows, X, self.inducing, groups, exposure, known, inputs)
         return replace(people, everybody=kept.everybody)
 
     def _request(
@@ -196,11 +212,12 @@ class PrivateGP(BaseEstimator):
             X=people.X,
             places=places,
             names=people.names,
-            at=None if at is None else _points_named(people.X, at, people.names),
+            at=None if at is None else _named(people, at),
             groups=owner_codes(kept.groups, len(people.X), kept.X),
             limit=kept.limit,
             exposure=exposure if places is None else places.node_exposure,
             settings=settings_of(self),
+            inputs=people.inputs,
         )
 
     def _gather(
@@ -226,6 +243,7 @@ class PrivateGP(BaseEstimator):
             places=request.places,
             limit=request.limit,
             feature_names=request.names,
+            inputs=request.inputs,
             gap=self._gap,
             **outputs,
         )
@@ -256,19 +274,20 @@ class PrivateGP(BaseEstimator):
         if it was given.
         """
         self._check_model()
-        X, counts = request.X, request.counts
+        X, counts, spreads = request.X, request.counts, request.spreads
         belief: Belief = scales.noise if noise is None else ((math.sqrt(noise) / unit, 1.0),)
         if not self._learns(len(X), noisy):
-            kernel = self.kernel
+            kernel = stretched(self.kernel, request.widths)
             if kernel is None:
-                kernel = default_kernel(X, fixed.std * unit, counts)
+                kernel = default_kernel(X, fixed.std * unit, counts, spreads)
             std = fixed.noise * unit if noise is None else math.sqrt(noise)
             return self._model(request, clone(kernel), std**2, unit), None
         if self.kernel is None:
-            family = default_family(X, replace(scales, noise=belief), unit, counts)
-            kernel = design_kernel(X, scales, unit, counts)
+            family = default_family(X, replace(scales, noise=belief), unit, counts, spreads)
+            kernel = design_kernel(X, scales, unit, counts, spreads)
         else:
-            family = free_family(self.kernel, tuple((s * unit, w) for s, w in belief))
+            given = stretched(self.kernel, request.widths)
+            family = free_family(given, tuple((s * unit, w) for s, w in belief))
             kernel = family.mean_kernel()
         variance = (scales.design[1] * unit) ** 2 if noise is None else noise
         return self._model(request, kernel, variance, unit, for_design=noisy), family
@@ -339,7 +358,11 @@ class PrivateGP(BaseEstimator):
                 )
             model = Surrogate if for_design else ExactModel
             return model(kernel, X, noise, counts)
-        inducing = place_inducing(X, self.inducing, counts)
+        wanted = self.inducing
+        if np.ndim(wanted) > 0:
+            given = points_of(wanted, request.inputs, request.names, X.shape[1], "inducing")
+            wanted = np.asarray(given)
+        inducing = place_inducing(X, wanted, counts)
         return SparseModel(kernel, X, noise, inducing, self.approximation, counts)
 
     def _noise(self, plan: Plan, people: People) -> Noise:
@@ -397,18 +420,6 @@ def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
     return plan
 
 
-def open_account(ledger: Any, dataset: Any) -> tuple[Ledger, str] | None:
-    """Return the ledger and the name of the data set in it, if there is to be an account."""
-    if ledger is None and dataset is None:
-        return None
-    if ledger is None or not isinstance(dataset, str):
-        raise ValueError(
-            "ledger and dataset belong together: give the ledger file and the name of the data "
-            f"set in it, got ledger={ledger!r}, dataset={dataset!r}"
-        )
-    return (ledger if isinstance(ledger, Ledger) else Ledger(ledger)), dataset
-
-
 def _rehearsal(plan: Plan, seed: Any) -> Any:
     """Warn that this is not private, and return repeatable noise if it was asked for."""
     if math.isinf(plan.epsilon):
@@ -436,25 +447,26 @@ def _warn_if_unsavable(plan: Plan) -> None:
         )
 
 
-def _remember_names(estimator: Any, table: BlockTable) -> None:
+def _remember_names(estimator: Any, names: tuple[str, ...] | None, count: int) -> None:
     """Set what scikit-learn remembers of the inputs of a fit."""
-    estimator.n_features_in_ = table.columns
-    if table.names is not None:
-        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    estimator.n_features_in_ = count
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
 
 
-def _points_named(X: Array, at: Any, names: tuple[str, ...] | None) -> Array:
-    """Return the points that matter as a table with the columns of X."""
-    points = check_rows(select(at, names, "at"), "at")
-    if points.shape[1] != X.shape[1]:
-        raise ValueError(f"at has {points.shape[1]} columns, but X has {X.shape[1]}")
-    return points
+def _named(people: People, at: Any) -> Array:
+    """Return the points that matter as rows of the model."""
+    return np.asarray(points_of(at, people.inputs, people.names, people.X.shape[1], "at"))
 
 
 def _workload(request: Request) -> tuple[Array, Array]:
     """Return the points that matter and their weights."""
     if request.at is None:
-        return summarise(request.X, WORKLOAD, request.counts)
+        points, weights = summarise(request.X, WORKLOAD, request.counts)
+        # Means of people have shares of levels; a point that matters has a level.
+        if request.inputs is not None:
+            points = request.inputs.snap(points, request.X)
+        return points, weights
     return request.at, np.full(len(request.at), 1.0 / len(request.at))

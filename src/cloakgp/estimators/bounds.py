@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,11 +17,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.base import open_account
-from cloakgp.estimators.people import as_blocks
-from cloakgp.gp.rows import check_rows
+from cloakgp.estimators.accounts import open_account
+from cloakgp.estimators.people import as_blocks, encoded
 from cloakgp.inputs.blocks import BlockColumn
 from cloakgp.inputs.checks import check_apart, owner_codes, shape_of
+from cloakgp.inputs.columns import Column
 from cloakgp.plan.bounds import BoundsGrid, BoundsPlan, PrivateBounds, total_of
 from cloakgp.plan.parts import ChosenBounds
 from cloakgp.privacy import Budget, Noise, Spend
@@ -35,6 +36,7 @@ def private_bounds(
     groups: Any = None,
     *,
     inputs: Any = None,
+    columns: Mapping[str, Column] | None = None,
     ledger: Any = None,
     dataset: str | None = None,
     random_state: Any = None,
@@ -59,6 +61,8 @@ def private_bounds(
         Who owns which rows, if people own several: their rows count together.
     inputs : table, default None
         The public inputs, by which a ledger knows the people.
+    columns : mapping of names to columns, default None
+        What columns of the inputs are, as estimators are told it.
     ledger, dataset
         Where the spend is recorded before anything is drawn.
     random_state : int, default None
@@ -83,7 +87,7 @@ def private_bounds(
         raise ValueError("a trial with random_state cannot be recorded in a ledger")
     rows = _count(y)
     shape_of(y, rows)
-    table = None if inputs is None else check_rows(inputs, "inputs")
+    table = None if inputs is None else encoded(inputs, columns, "inputs")[0]
     if table is not None and len(table) != rows:
         raise ValueError(f"inputs has {len(table)} rows, and y has {rows}")
     asked = BoundsGrid(grid, quantiles, epsilon)  # type: ignore[arg-type]

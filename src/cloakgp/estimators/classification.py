@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -19,6 +19,7 @@ from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks import BlockColumn
 from cloakgp.inputs.checks import one_column
+from cloakgp.inputs.columns import Column
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Labels
 from cloakgp.plan.plan import Plan
@@ -58,7 +59,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     target : {"auto", "points", "latents"}
         Whether the design cares for the points ``at`` or, as in the paper, for the latent values
         at the training inputs.  "auto" takes what the plan forecasts to be better at the points.
-    inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
+    inducing, approximation, design, decode, calibration, rank
+        As in ``PrivateGPRegressor``.
+    columns, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
 
@@ -79,6 +82,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         decode: str = "bayes",
         calibration: str = "analytic",
         rank: int | None = None,
+        columns: Mapping[str, Column] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -97,6 +101,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.decode = decode
         self.calibration = calibration
         self.rank = rank
+        self.columns = columns
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -114,7 +119,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         names the owner of each row, if people own several, of whose rows at most ``max_rows`` count
         (``compare_max_rows`` helps to decide).
         """
-        kept = kept_of(X, groups, max_rows)
+        kept = kept_of(X, groups, max_rows, self.columns)
         request = self._request(self._people(kept), kept, at)
         return draw_plan(self._facts(request, self._classes(None)), self.target, request)
 
@@ -133,7 +138,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups)
-        kept = kept_of(X, groups, max_rows)
+        kept = kept_of(X, groups, max_rows, self.columns)
         y = kept.outputs(y)
         people = self._people(kept, plan=plan)
         one_column(y, people.count)
@@ -231,7 +236,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         groups: Any = None,
         max_rows: int | None = None,
     ) -> Facts:
-        kept = kept_of(X, groups, max_rows)
+        kept = kept_of(X, groups, max_rows, self.columns)
         request = self._request(self._people(kept), kept, at)
         return self._facts(request, self._classes(None))
 

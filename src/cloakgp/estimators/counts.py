@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,14 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
-from cloakgp.estimators.kept import kept_of
-from cloakgp.estimators.people import as_blocks, constant_exposure
+from cloakgp.estimators.kept import Kept, kept_of
+from cloakgp.estimators.people import as_blocks, constant_exposure, encoded
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_RATES
-from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks import blocks_of
 from cloakgp.inputs.checks import as_float, one_column
+from cloakgp.inputs.columns import Column
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Counts
 from cloakgp.plan.outcomes.counts import LARGEST
@@ -54,7 +55,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         Whether hyperparameters are learnt from the published sketch, as in ``PrivateGPRegressor``.
     iterations, target
         As in ``PrivateGPClassifier``.
-    inducing, approximation, design, decode, calibration, rank, ledger, dataset, random_state
+    inducing, approximation, design, decode, calibration, rank
+        As in ``PrivateGPRegressor``.
+    columns, ledger, dataset, random_state
         As in ``PrivateGPRegressor``.
     """
 
@@ -77,6 +80,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         decode: str = "bayes",
         calibration: str = "analytic",
         rank: int | None = None,
+        columns: Mapping[str, Column] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -95,6 +99,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.decode = decode
         self.calibration = calibration
         self.rank = rank
+        self.columns = columns
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -112,7 +117,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         ``exposure`` is public: how long or how large each row was watched, by default 1.
         ``max_rows`` are the rows of each owner that count at most.
         """
-        kept = kept_of(X, groups, max_rows, _exposures(X, exposure))
+        kept = self._kept(X, groups, max_rows, exposure)
         request = self._request(self._people(kept, kept.exposure), kept, at, kept.exposure)
         return draw_plan(self._facts(request), self.target, request)
 
@@ -133,7 +138,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
-        kept = kept_of(X, groups, max_rows, _exposures(X, exposure))
+        kept = self._kept(X, groups, max_rows, exposure)
         y = kept.outputs(y)
         people = self._people(kept, kept.exposure, plan)
         one_column(y, people.count)
@@ -153,6 +158,10 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             kind=Counted(cap),
         )
         return self
+
+    def _kept(self, X: Any, groups: Any, max_rows: Any, exposure: Any) -> Kept:
+        watched = _exposures(X, exposure, self.columns)
+        return kept_of(X, groups, max_rows, self.columns, watched)
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, exposure: ArrayLike = 1.0
@@ -214,9 +223,10 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         return cap
 
 
-def _exposures(X: Any, exposure: Any) -> Any:
+def _exposures(X: Any, exposure: Any, columns: Any) -> Any:
     """Return the exposure of everybody: an array, or blocks if X comes in blocks."""
-    table = blocks_of(X)
+    table = blocks_of(X, columns)
     if table is None:
-        return check_exposure(1.0 if exposure is None else exposure, len(check_rows(X)))
+        rows, _ = encoded(X, columns)
+        return check_exposure(1.0 if exposure is None else exposure, len(rows))
     return constant_exposure(table, 1.0) if exposure is None else exposure

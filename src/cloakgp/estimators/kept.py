@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cloakgp.gp.rows import check_rows
+from cloakgp.estimators.people import encoded
 from cloakgp.inputs.blocks import blocks_of
 from cloakgp.inputs.checks import owner_codes, shape_of
+from cloakgp.inputs.columns import Columns
 from cloakgp.plan.parts import RowLimit
 from cloakgp.plan.plan import Plan
 from cloakgp.privacy.mechanism.kept import keep_rows, rows_to_keep
@@ -37,6 +38,16 @@ class Kept:
     limit: RowLimit | None = None  # None: nothing was asked to be left out
     rows: NDArray[np.intp] | None = None  # numbers of those that are kept
     everybody: Array | None = None  # all rows of X: the people are known by them
+    inputs: Columns | None = None  # how all rows became numbers; None: as they are
+
+    def encoded(self, columns: Any) -> tuple[Array, Columns | None]:
+        """Return the rows as numbers, and how they became that.
+
+        A level that only rows left out have is known, too: what is kept does not change the model.
+        """
+        if self.rows is None or self.everybody is None:
+            return encoded(self.X, columns)
+        return self.everybody[self.rows], self.inputs
 
     def outputs(self, y: Any) -> Any:
         """Return y without the rows that are left out; the core takes them away."""
@@ -46,8 +57,11 @@ class Kept:
         return keep_rows(y, self.rows)
 
 
-def kept_of(X: Any, groups: Any, max_rows: Any, exposure: Any = None) -> Kept:
-    """Return what a plan or a fit is made from: everything, or at most so many rows of each."""
+def kept_of(X: Any, groups: Any, max_rows: Any, columns: Any = None, exposure: Any = None) -> Kept:
+    """Return what a plan or a fit is made from: everything, or at most so many rows of each.
+
+    ``columns`` are those of the estimator, which say how inputs become numbers.
+    """
     if max_rows is None:
         return Kept(X, groups, exposure)
     if groups is None:
@@ -55,12 +69,12 @@ def kept_of(X: Any, groups: Any, max_rows: Any, exposure: Any = None) -> Kept:
             f"max_rows={max_rows!r} limits the rows of each person, so groups has to name the "
             "owner of each row"
         )
-    if blocks_of(X) is not None:
+    if blocks_of(X, columns) is not None:
         raise ValueError(
             "max_rows cannot be combined with inputs that come in blocks: the rows of one owner "
             "may be in several blocks. Read the data into memory"
         )
-    everybody = check_rows(X)
+    everybody, inputs = encoded(X, columns)
     owners = owner_codes(groups, len(everybody), X)
     assert owners is not None
     rows = rows_to_keep(everybody, owners, max_rows)
@@ -71,6 +85,7 @@ def kept_of(X: Any, groups: Any, max_rows: Any, exposure: Any = None) -> Kept:
         RowLimit(int(max_rows), len(everybody) - len(rows)),
         rows,
         everybody,
+        inputs,
     )
 
 

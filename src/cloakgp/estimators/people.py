@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.places import Places, fingerprint_of, gather, recount
+from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.blocks import (
     BlockTable,
     InputPart,
@@ -24,6 +26,7 @@ from cloakgp.inputs.blocks import (
     cut_array,
     output_blocks_of,
 )
+from cloakgp.inputs.columns import Columns, recognise
 from cloakgp.inputs.frames import column_names
 from cloakgp.inputs.passes import passes
 from cloakgp.privacy.mechanism.gathered import Batch
@@ -45,6 +48,7 @@ class People:
     table: BlockTable | None  # if they come in blocks
     names: tuple[str, ...] | None
     places: Places | None  # where they are gathered, if they are
+    inputs: Columns | None = None  # how raw inputs became numbers; None: as they are
     everybody: Array | None = None  # all rows, if some of each person are left out
 
     @property
@@ -160,6 +164,12 @@ def _as_table(fingerprint: str) -> Array:
     return words.astype(np.float64)[None]
 
 
+def encoded(X: Any, columns: Any, what: str = "X") -> tuple[Array, Columns | None]:
+    """Return inputs in memory as rows of numbers, and how they became that; None: as they are."""
+    inputs = recognise(X, columns)
+    return check_rows(X if inputs is None else inputs.rows(X, what), what), inputs
+
+
 def as_blocks(y: Any) -> Any:
     """Return outputs that come in blocks as such, and others as they are."""
     blocks = output_blocks_of(y)
@@ -173,17 +183,19 @@ def people_in_memory(
     groups: Any,
     exposure: Array | None = None,
     known: Places | None = None,
+    inputs: Columns | None = None,
 ) -> People:
     """Return people whose inputs are in memory, gathered at places if they are many.
 
-    ``X`` are the inputs as they were given, with names if they have any; ``known`` are places that
-    were found for a plan.
+    ``X`` are the inputs as they were given, with names if they have any, and ``inputs`` how they
+    became rows; ``known`` are places that were found for a plan.
     """
     names = column_names(X)
     if not are_many(len(rows), inducing, groups):
-        return People(rows, None, names, None)
+        return People(rows, None, names, None, inputs)
     watched = None if exposure is None else cut_array(exposure[:, None]).parts
-    return People(rows, None, names, _gathered(cut_array(rows), watched, known))
+    places = _gathered(cut_array(rows), watched, known, inputs)
+    return People(rows, None, names, places, inputs)
 
 
 def people_in_blocks(
@@ -203,14 +215,21 @@ def people_in_blocks(
         if given is None or [p.rows for p in given.parts] != [p.rows for p in table.parts]:
             raise ValueError("exposure must come in the same blocks as X, as a table of one column")
         watched = [Watched(part) for part in given.parts]
-    return People(None, table, table.names, _gathered(table, watched, known))
+    places = _gathered(table, watched, known, table.inputs)
+    return People(None, table, table.names, places, table.inputs)
 
 
-def _gathered(table: BlockTable, exposure: Sequence[Any] | None, known: Places | None) -> Places:
+def _gathered(
+    table: BlockTable,
+    exposure: Sequence[Any] | None,
+    known: Places | None,
+    inputs: Columns | None,
+) -> Places:
     """Find places for everybody, or count who is at those that a plan has found."""
-    if known is None or known.centres.shape[1] != table.columns:
+    if known is None or known.centres.shape[1] != table.width:
         done = passes(table.rows, "Looking at the inputs", "Gathering people at places")
-        return gather(table.parts, default_lengths, exposure, done)
+        spreads = None if inputs is None else inputs.spreads
+        return gather(table.parts, partial(default_lengths, spreads=spreads), exposure, done)
     done = passes(table.rows, "Comparing the inputs with the plan")
     return recount(known, table.parts, exposure, done)
 

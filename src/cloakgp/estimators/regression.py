@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -22,6 +22,7 @@ from cloakgp.estimators.steps import publish_plan
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of
+from cloakgp.inputs.columns import Column
 from cloakgp.plan.bounds import BoundsGrid, PrivateBounds
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
@@ -76,9 +77,14 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         How σ follows from (ε, δ).
     rank : int, default None
         Publish at most this many values for each output.
+    columns : mapping of names to columns, default None
+        What columns of X are: ``Category``, ``Date``, ``Boolean`` or ``Number`` of
+        ``cloakgp.columns``, by name.  Columns that are not named are known by their types:
+        categories, dates, booleans and strings need no encoding.
     ledger, dataset
-        A budget ledger (``Ledger`` or its file) and the name of the data set in it.  The spend is
-        recorded there before noise is drawn, and a fit that would exceed the cap is refused.
+        A budget ledger (``Ledger``, its file, or its ``postgresql://`` address) and the name of the
+        data set in it.  The spend is recorded there before noise is drawn, and a fit that would
+        exceed the cap is refused.
     random_state : int, default None
         Anything but None makes the noise repeatable and therefore **not private**.
     """
@@ -101,6 +107,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         decode: str = "bayes",
         calibration: str = "analytic",
         rank: int | None = None,
+        columns: Mapping[str, Column] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -118,6 +125,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.decode = decode
         self.calibration = calibration
         self.rank = rank
+        self.columns = columns
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -135,7 +143,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         names the owner of each row, if people own several, of whose rows at most ``max_rows`` count
         (``compare_max_rows`` helps to decide).
         """
-        kept = kept_of(X, groups, max_rows)
+        kept = kept_of(X, groups, max_rows, self.columns)
         request = self._request(self._people(kept), kept, at)
         return self._drawn(request, *self._bounds(outputs=None))
 
@@ -154,7 +162,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups)
-        kept = kept_of(X, groups, max_rows)
+        kept = kept_of(X, groups, max_rows, self.columns)
         y = kept.outputs(y)
         people = self._people(kept, plan=plan)
         shape = shape_of(y, people.count)
@@ -231,7 +239,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         groups: Any = None,
         max_rows: int | None = None,
     ) -> Facts:
-        kept = kept_of(X, groups, max_rows)
+        kept = kept_of(X, groups, max_rows, self.columns)
         request = self._request(self._people(kept), kept, at)
         return self._facts(request, *self._bounds(outputs=None), self._budget())
 

@@ -2,14 +2,16 @@
 
 Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
 rough part added to a smooth one; with several inputs also with one that counts far more than the
-others, with many inputs with a number for each of a few cells.  Variances, noise and an unknown
-level are in units of the range of the outputs, or of the latent scale of classes and counts.
-Chosen by measurement: docs/theory.md says what was tried.
+others, with many inputs with a number for each of a few cells.  A category is one input, whose
+levels are equally far apart however many people have them.  Variances, noise and an unknown level
+are in units of the range of the outputs, or of the latent scale of classes and counts.  Chosen by
+measurement: docs/theory.md says what was tried.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +27,8 @@ from cloakgp.gp.matrices import Array, Kernel
 SMALLEST_WIDTH = 1e-140
 
 Kind = Literal["smooth", "both", "rough"]
+#: Of each input the spreads of its columns; None: that of X.
+Spreads = tuple[tuple[float | None, ...], ...]
 Belief = tuple[tuple[float, float], ...]  # values, each with how much it is believed in
 
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
@@ -123,10 +127,11 @@ LOG_RATES = Scales(
 )
 
 
-def default_lengths(X: Array, counts: Array | None = None) -> Array:
-    """Return the default lengthscale of each input: its spread, times √L.
+def default_lengths(X: Array, counts: Array | None = None, spreads: Spreads | None = None) -> Array:
+    """Return the default lengthscale of each column of X: its spread, times √(inputs).
 
-    ``counts`` says how often each row of X counts, if not once.
+    ``counts`` says how often each row of X counts, if not once; ``spreads`` which columns make up
+    an input, and the spread of those where it is not that of X.
     """
     width = np.ptp(X, axis=0)
     width = np.where(width > SMALLEST_WIDTH, width, 0.0)
@@ -134,8 +139,22 @@ def default_lengths(X: Array, counts: Array | None = None) -> Array:
     # In units of the width: squares of tiny numbers would vanish.
     spread = np.where(width > 0, unit * np.sqrt(_variance((X - X.min(axis=0)) / unit, counts)), 1.0)
     # √L: distances between people grow like that with the number of inputs.
-    lengths: Array = spread * np.sqrt(X.shape[1])
+    lengths: Array = _stated(spread, spreads) * np.sqrt(len(_inputs(X, spreads)))
     return lengths
+
+
+def _inputs(X: Array, spreads: Spreads | None) -> list[slice]:
+    """Return the columns of each input: a category is one input, whatever columns it takes."""
+    widths = [1] * X.shape[1] if spreads is None else [len(each) for each in spreads]
+    return [slice(*pair) for pair in pairwise(np.cumsum([0, *widths]).tolist())]
+
+
+def _stated(found: Array, spreads: Spreads | None) -> Array:
+    """Return spreads as they were found, or as they are stated."""
+    if spreads is None:
+        return found
+    told = [each for of_input in spreads for each in of_input]
+    return np.array([f if t is None else t for f, t in zip(found, told, strict=True)])
 
 
 def _variance(X: Array, counts: Array | None) -> Array:
@@ -147,27 +166,34 @@ def _variance(X: Array, counts: Array | None) -> Array:
     return variance
 
 
-def _family_lengths(X: Array, counts: Array | None) -> Array:
+def _family_lengths(X: Array, counts: Array | None, spreads: Spreads | None) -> Array:
     """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
-    if X.shape[1] <= MOST_INPUTS:
-        return default_lengths(X, counts)
+    if len(_inputs(X, spreads)) <= MOST_INPUTS:
+        return default_lengths(X, counts, spreads)
     half = 0.5 * np.ptp(X, axis=0)
-    half = np.where(half > SMALLEST_WIDTH, half, 1.0)
+    half = _stated(np.where(half > SMALLEST_WIDTH, half, 1.0), spreads)
     spread = _variance((X - X.min(axis=0)) / half, counts)
     lengths: Array = half * np.sqrt(float(spread.sum()) or 1.0)
     return lengths
 
 
-def default_kernel(X: Array, std: float, counts: Array | None = None) -> Kernel:
+def default_kernel(
+    X: Array, std: float, counts: Array | None = None, spreads: Spreads | None = None
+) -> Kernel:
     """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
-    return ConstantKernel(std**2, "fixed") * RBF(_plain(default_lengths(X, counts)), "fixed")
+    lengths = default_lengths(X, counts, spreads)
+    return ConstantKernel(std**2, "fixed") * RBF(_plain(lengths), "fixed")
 
 
 def default_family(
-    X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
+    X: Array,
+    scales: Scales,
+    unit: float = 1.0,
+    counts: Array | None = None,
+    spreads: Spreads | None = None,
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _Shapes(X, counts)
+    shapes = _Shapes(X, counts, spreads)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -187,14 +213,18 @@ def default_family(
 
 
 def design_kernel(
-    X: Array, scales: Scales, unit: float = 1.0, counts: Array | None = None
+    X: Array,
+    scales: Scales,
+    unit: float = 1.0,
+    counts: Array | None = None,
+    spreads: Spreads | None = None,
 ) -> Kernel:
     """Return the kernel that a sketch for the default family is designed for: a mean of many.
 
     A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
-    shapes, std = _Shapes(X, counts), scales.design[0] * unit
+    shapes, std = _Shapes(X, counts, spreads), scales.design[0] * unit
     mixes = _design_mixes(shapes)
     shares = np.zeros(len(shapes.kernels))
     for mix in mixes:
@@ -218,7 +248,7 @@ class _Mix:
 
 def _mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
-    if len(shapes.lengths) > MOST_INPUTS:
+    if len(shapes.inputs) > MOST_INPUTS:
         smooth = [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
         cells = [
             _Mix(_both(shapes.smooth(1.0), shapes.cells(count), share), belief)
@@ -242,7 +272,7 @@ def _mixes(shapes: _Shapes) -> list[_Mix]:
 
 def _design_mixes(shapes: _Shapes) -> list[_Mix]:
     """Return the kernels that a sketch is designed for, with their shares."""
-    if len(shapes.lengths) > MOST_INPUTS:
+    if len(shapes.inputs) > MOST_INPUTS:
         whole = sum(belief for _, belief in MANY_INPUTS)
         smooth = [_Mix(shapes.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
         return [*smooth, _Mix(shapes.cells(CELLS[0][0]), DESIGN_CELLS)]
@@ -253,7 +283,7 @@ def _design_mixes(shapes: _Shapes) -> list[_Mix]:
 
 def _one_input_mixes(shapes: _Shapes) -> list[_Mix]:
     """Return kernels in which one of several inputs counts far more than the others."""
-    inputs = len(shapes.lengths)
+    inputs = len(shapes.inputs)
     if inputs == 1:
         return []
     return [
@@ -266,8 +296,9 @@ def _one_input_mixes(shapes: _Shapes) -> list[_Mix]:
 class _Shapes:
     """Kernels by their lengthscales, each once."""
 
-    def __init__(self, X: Array, counts: Array | None) -> None:
-        self.X, self.counts, self.lengths = X, counts, _family_lengths(X, counts)
+    def __init__(self, X: Array, counts: Array | None, spreads: Spreads | None) -> None:
+        self.X, self.counts, self.lengths = X, counts, _family_lengths(X, counts, spreads)
+        self.inputs = _inputs(X, spreads)
         self.kernels: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
 
@@ -279,7 +310,7 @@ class _Shapes:
 
     def one_input(self, number: int, factor: float) -> Shares:
         factors = np.full(len(self.lengths), LONG)
-        factors[number] = factor
+        factors[self.inputs[number]] = factor
         return self._one("smooth", factors * self.lengths)
 
     def waves(self, factor: float) -> Shares:

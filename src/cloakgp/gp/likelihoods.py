@@ -61,7 +61,7 @@ class Poisson:
     """Counts through the logarithm: t is a Poisson count of mean exposure · e^f, or the cap."""
 
     exposure: Array  # (N,)
-    cap: int | None = None
+    cap: int | NDArray[np.int64] | None = None  # for everybody, or one for each
 
     def mean(self, f: Array) -> Array:
         rate, c = self._rate(f), self.cap
@@ -87,9 +87,10 @@ class Poisson:
         return self.exposure * np.exp(np.clip(f, -LARGEST_LOG, LARGEST_LOG))
 
 
-def _at_most(n: int, rate: Array) -> Array:
+def _at_most(n: int | NDArray[np.int64], rate: Array) -> Array:
     """Return the probability that a Poisson count is at most n."""
-    return gammaincc(n + 1, rate) if n >= 0 else np.zeros_like(rate)
+    chance: Array = np.where(np.less(n, 0), 0.0, gammaincc(np.maximum(n, 0) + 1, rate))
+    return chance
 
 
 @dataclass(frozen=True)

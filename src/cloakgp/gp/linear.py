@@ -50,6 +50,13 @@ class LinearModel(ABC):
     def with_noise(self, noise_variance: Array) -> LinearModel:
         """Return the same model with another variance of outputs around f for each person."""
 
+    @property
+    def scatter(self) -> float:
+        """The variance of one person's output around f; where it differs, the mean of people's."""
+        if np.ndim(self.noise_variance) == 0:
+            return float(self.noise_variance)
+        return float(np.average(self.noise_variance, weights=self.counts))
+
     def prior_variance(self, points: Array) -> Array:
         """Return var f(points) before anything is known, (P,)."""
         return variances(self.kernel, points)

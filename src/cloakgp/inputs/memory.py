@@ -74,6 +74,10 @@ def _series(series: pd.Series | pd.Index) -> Buffers:
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         return [series.to_numpy(copy=False)]
+    if isinstance(dtype, pd.CategoricalDtype):
+        return [np.asarray(series.array.codes)]
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return [series.array.asi8]
     if isinstance(dtype, pd.ArrowDtype):
         return _arrow(series.array.__arrow_array__())
     if hasattr(dtype, "numpy_dtype"):  # numbers with a mask beside them

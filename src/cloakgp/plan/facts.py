@@ -29,9 +29,11 @@ from cloakgp.gp.scaled import ScaledModel
 from cloakgp.gp.shape import Shape
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
+from cloakgp.inputs.columns.table import Columns, Spreads
 from cloakgp.plan.asked import asked_of, lossless
 from cloakgp.plan.outcomes import Numbers, Outcome, Task
 from cloakgp.plan.parts import RowLimit
+from cloakgp.plan.rows import ModelRows, points_of
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 
@@ -76,7 +78,8 @@ class Facts:
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
     places: Places | None = None  # where people are gathered, if they are: X are their nodes
-    feature_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None  # of the inputs, as people name them
+    inputs: Columns | None = None  # how raw inputs become rows of the model; None: as they are
     outcome: Outcome = Numbers()  # noqa: RUF009 -- it has no parts that could change
     target: Target = "points"  # what the design cares for: the points, or f at the inputs
     start: Array | None = None  # (N, D)
@@ -154,7 +157,31 @@ class Facts:
     @property
     def names(self) -> list[str]:
         """Names of the inputs, invented where there are none."""
-        return [*(self.feature_names or (f"x{i}" for i in range(self.X.shape[1])))]
+        return self.encoding.labels
+
+    @cached_property
+    def encoding(self) -> Columns:
+        """How raw inputs become rows of the model, also where that is no work."""
+        if self.inputs is not None:
+            return self.inputs
+        return Columns.numbers(self.feature_names, self.X.shape[1])
+
+    @property
+    def spreads(self) -> Spreads | None:
+        """What the default prior is told of each input; None if all are numbers."""
+        return None if self.inputs is None else self.inputs.spreads
+
+    def rows_of(self, X: Any, name: str = "X") -> Array:
+        """Return raw points as rows of the model, by name if they have names."""
+        return points_of(X, self.inputs, self.feature_names, self.X.shape[1], name)
+
+    def at_codes(self, codes: Array) -> Array:
+        """Return rows of the model from codes: one number for each input."""
+        return codes if self.inputs is None else self.inputs.expand(codes).view(ModelRows)
+
+    def codes_of(self, rows: Array) -> Array:
+        """Return codes, one number for each input, from rows of the model."""
+        return rows if self.inputs is None else self.inputs.collapse(rows)
 
     @property
     def joint(self) -> bool:
@@ -296,7 +323,7 @@ class Facts:
         return 1.0 if self.likelihood is not None else float(self.width)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "models"}
+        return {n: value for n, value in self.__dict__.items() if n not in ("models", "encoding")}
 
     def newton(self, decoder: Decoder, column: int = 0) -> Newton:
         """Return the Newton steps of one output column, whose latent f a decoder describes."""

@@ -225,7 +225,7 @@ class Plan:
                 "bands assume that it is like some member of the family of priors."
             )
         if facts.places is not None:
-            lines.append(f"{gathered_at(facts.places, facts.names)}.")
+            lines.append(f"{gathered_at(facts.places, facts.encoding.model_names)}.")
         if facts.iterations > 1:
             lines.append(
                 f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
@@ -282,7 +282,7 @@ class Plan:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the noise at every workload point as a table."""
-        frame = pd.DataFrame(self.points, columns=self.facts.names)
+        frame = self.facts.encoding.frame(self.facts.codes_of(self.points))
         columns = {
             "noise_std": self.noise_std,
             "total_std": self.total_std,

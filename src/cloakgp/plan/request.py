@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.gp.places import Places
+from cloakgp.inputs.columns.table import Columns, Spreads
 from cloakgp.plan.equality import same_setting
 from cloakgp.plan.parts import RowLimit
 
@@ -37,11 +38,23 @@ class Request:
     settings: Mapping[str, Any]  # copies: who changes a kernel later changes no request
     places: Places | None = None
     limit: RowLimit | None = None
+    inputs: Columns | None = None  # how raw inputs became X; None: as they are
 
     @property
     def counts(self) -> Array | None:
         """How many people are at each row of X; None if one is."""
         return None if self.places is None else self.places.node_counts
+
+    @property
+    def widths(self) -> tuple[int, ...] | None:
+        """How many columns of X each input takes; None if all are numbers."""
+        inputs = self.inputs
+        return None if inputs is None else tuple(each.width for each in inputs.columns)
+
+    @property
+    def spreads(self) -> Spreads | None:
+        """What the default prior is told of each input; None if all are numbers."""
+        return None if self.inputs is None else self.inputs.spreads
 
     @property
     def _people(self) -> tuple[Any, ...] | None:
@@ -56,6 +69,7 @@ class Request:
                 f"plan was made by a {self.maker}, not by a {now.maker}; leave it out or plan again"
             )
         for name, ours, theirs in (
+            ("columns", self.inputs, now.inputs),
             ("inputs X", self.X, now.X),
             ("people", self._people, now._people),
             ("column names of X", self.names, now.names),

@@ -12,6 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from cloakgp.inputs.columns.ticks import levels_of, ticks_of
+
 if TYPE_CHECKING:
     from cloakgp.plan.facts import Facts
     from cloakgp.release.release import Release
@@ -28,13 +30,15 @@ PALE_BLUE, PALE_ORANGE = "#C9E4F5", "#F7D896"
 NORMAL_95 = 1.959964
 #: Places along a curve, and along each side of a map.
 CURVE, MAP = 300, 70
+#: How far the step of a level reaches to either side.
+EDGE = 0.4999
 #: Inputs drawn as ticks or dots, at most; more only make a smear.
 MOST_INPUTS = 3000
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A grid over two inputs, and its points as rows."""
+    """A grid over two inputs, and its points as rows of the model."""
 
     x: Array
     y: Array
@@ -43,25 +47,42 @@ class Plane:
 
 def _range(facts: Facts, column: int) -> tuple[float, float]:
     """Return where inputs and workload lie, never a single place."""
-    values = np.concatenate([facts.X[:, column], facts.points[:, column]])
+    levels = levels_of(facts.encoding.columns[column])
+    if levels is not None:
+        return -0.5, len(levels) - 0.5
+    values = facts.codes_of(np.concatenate([facts.X, facts.points]))[:, column]
+    values = values[~np.isnan(values)] if np.isnan(values).any() else values
+    if not len(values):
+        return -0.5, 0.5
     lo, hi = float(values.min()), float(values.max())
     return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
 
 
-def line_of_points(facts: Facts) -> Array:
-    """Return places along the one input, a little beyond the people."""
-    return np.linspace(*_range(facts, 0), CURVE)
+def line_of_points(facts: Facts) -> tuple[Array, Array]:
+    """Return places along the one input, a little beyond the people, and as rows of the model."""
+    levels, x = levels_of(facts.encoding.columns[0]), np.linspace(*_range(facts, 0), CURVE)
+    if levels is not None:  # both ends of each step
+        x = (np.arange(len(levels))[:, None] + np.array([-EDGE, EDGE])).ravel()
+    return x, facts.at_codes(x[:, None])
 
 
 def plane_of_points(facts: Facts) -> Plane:
     """Return the grid over both inputs; more than two cannot be drawn."""
-    columns = facts.X.shape[1]
+    columns = len(facts.names)
     if columns > 2:
         raise ValueError(
             f"a picture shows one or two inputs, this has {columns}; use to_frame for a table"
         )
     x, y = (np.linspace(*_range(facts, column), MAP) for column in (0, 1))
-    return Plane(x, y, np.column_stack([np.tile(x, MAP), np.repeat(y, MAP)]))
+    places = np.column_stack([np.tile(x, MAP), np.repeat(y, MAP)])
+    return Plane(x, y, facts.at_codes(places))
+
+
+def write_ticks(axis: Any, facts: Facts, column: int, about: int = 6) -> None:
+    """Write levels or dates along an axis; numbers are written already."""
+    ticks = ticks_of(facts.encoding.columns[column], *_range(facts, column), about)
+    if ticks is not None:
+        axis.set_ticks([at for at, _ in ticks], [axis_label(words, 20) for _, words in ticks])
 
 
 def axis_label(name: str, longest: int = 60) -> str:
@@ -85,17 +106,18 @@ def rows_of_panels(ax: Axes, outputs: int, panels: int) -> tuple[Figure, list[li
 
 def draw_inputs(ax: Axes, facts: Facts) -> None:
     """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
-    x = np.unique(facts.X[:, 0])
+    x = np.unique(facts.codes_of(facts.X)[:, 0])
     x = x[:: -(-len(x) // MOST_INPUTS)]
     foot = ax.get_xaxis_transform()
     ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}
     ax.plot(x, np.full(len(x), 0.02), transform=foot, label="public inputs", **ticks)
     if facts.inducing is not None:
-        z = facts.inducing[:, 0]
+        z = facts.codes_of(facts.inducing)[:, 0]
         marks = {"marker": "v", "ms": 5, "ls": "", "mec": INK, "mfc": "white", "clip_on": False}
         ax.plot(z, np.full(len(z), 0.05), transform=foot, label="inducing inputs", **marks)
     lo, hi = _range(facts, 0)
     ax.set_xlim(lo - 0.01 * (hi - lo), hi + 0.01 * (hi - lo))
+    write_ticks(ax.xaxis, facts, 0)
 
 
 def draw_map(
@@ -115,17 +137,20 @@ def draw_map(
     )
     shown.set_rasterized(True)
     ax.figure.colorbar(shown, ax=ax, shrink=0.92, pad=0.02)
-    if np.ptp(grid) > 0.0:
+    # Lines of equal value have no meaning across levels.
+    if np.ptp(grid) > 0.0 and not any(map(levels_of, facts.encoding.columns)):
         lines = ax.contour(plane.x, plane.y, grid, levels=6, colors="white", linewidths=0.6)
         ax.clabel(lines, fontsize=7, fmt="%.4g")
-    X = facts.X[:: -(-len(facts.X) // MOST_INPUTS)]
+    X = facts.codes_of(facts.X[:: -(-len(facts.X) // MOST_INPUTS)])
     dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
     ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
     if facts.inducing is not None:
-        z = facts.inducing
+        z = facts.codes_of(facts.inducing)
         ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)
         ax.plot(z[:, 0], z[:, 1], "x", color=VERMILION, ms=6, mew=1.4, label="inducing inputs")
     ax.set_title(axis_label(title), fontsize=10, loc="left")
+    for axis, column in ((ax.xaxis, 0), (ax.yaxis, 1)):
+        write_ticks(axis, facts, column)
 
 
 def label_plane(panels: list[Axes], inputs: list[str]) -> None:

@@ -60,10 +60,10 @@ def _plot_numbers(release: Release, ax: Axes) -> Figure:
     footnote = footnote_of(release)
     if len(inputs) == 1:
         figure, rows = rows_of_panels(ax, len(outputs), panels=1)
-        x = line_of_points(facts)
-        mean = _columns(release.predict(x[:, None]), len(x))
-        dp = _columns(release.uncertainty(x[:, None]).dp, len(x))
-        low, high = (_columns(end, len(x)) for end in release.predict_interval(x[:, None]))
+        x, points = line_of_points(facts)
+        mean = _columns(release.predict(points), len(x))
+        dp = _columns(release.uncertainty(points).dp, len(x))
+        low, high = (_columns(end, len(x)) for end in release.predict_interval(points))
         for column, (panel,) in enumerate(rows):
             bounds = (float(facts.lo[column]), float(facts.hi[column]))
             band = (low[:, column], high[:, column])
@@ -96,8 +96,8 @@ def plot_plan(plan: Plan, ax: Axes = None, *, target_names: Sequence[str] | None
     footnote = guarantee(facts, private, facts.budget.epsilon, planned=True)
     if len(inputs) == 1:
         figure, rows = rows_of_panels(ax, len(outputs), panels=1)
-        x = line_of_points(facts)
-        noise, floor = (_columns(std, len(x)) for std in plan.forecast(x[:, None]))
+        x, points = line_of_points(facts)
+        noise, floor = (_columns(std, len(x)) for std in plan.forecast(points))
         for column, (name, (panel,)) in enumerate(zip(outputs, rows, strict=True)):
             _draw_errors(panel, x, noise[:, column], floor[:, column])
             draw_inputs(panel, facts)

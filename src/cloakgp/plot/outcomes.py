@@ -34,6 +34,7 @@ from cloakgp.plot.canvas import (
     line_of_points,
     plane_of_points,
     rows_of_panels,
+    write_ticks,
 )
 from cloakgp.release.outcomes import CountRelease, LabelRelease
 from cloakgp.release.release import Release
@@ -110,8 +111,7 @@ def plot_hinton(
 def _probability_curve(release: LabelRelease, ax: Axes, inputs: list[str], output: str) -> Figure:
     facts = release.facts
     figure, rows = rows_of_panels(ax, 1, panels=1)
-    panel, x = rows[0][0], line_of_points(facts)
-    points = x[:, None]
+    panel, (x, points) = rows[0][0], line_of_points(facts)
     proba = release.predict_proba(points)
     if proba.shape[1] == 2:
         low, high = release.predict_interval(points)
@@ -170,13 +170,14 @@ def _draw_classes(panel: Axes, plane: Any, proba: Array, release: LabelRelease, 
     bar = panel.figure.colorbar(shown, ax=panel, shrink=0.92, pad=0.02, ticks=range(count))
     bar.ax.set_yticklabels([axis_label(str(label), 20) for label in release.classes])
     panel.set_title(axis_label(f"most probable {name}"), fontsize=10, loc="left")
+    for axis, column in ((panel.xaxis, 0), (panel.yaxis, 1)):
+        write_ticks(axis, release.facts, column)
 
 
 def _rate_curve(release: CountRelease, ax: Axes, inputs: list[str], output: str) -> Figure:
     facts = release.facts
     figure, rows = rows_of_panels(ax, 1, panels=1)
-    panel, x = rows[0][0], line_of_points(facts)
-    points = x[:, None]
+    panel, (x, points) = rows[0][0], line_of_points(facts)
     low, high = release.predict_interval(points)
     label = "95 % band of the curve"
     panel.fill_between(x, low, high, fc=PALE_BLUE, ec=BLUE, lw=1.0, label=label)

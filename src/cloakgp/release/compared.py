@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cloakgp.gp.places import Places, recount
 from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.blocks import BlockTable, blocks_of, cut_array
+from cloakgp.inputs.columns import Columns
 from cloakgp.inputs.frames import select
 from cloakgp.inputs.passes import passes
 
@@ -34,12 +35,12 @@ def compare_inputs(
     release: Published, inputs: Any, exposure: Any = None
 ) -> Iterator[tuple[str, bool, str]]:
     """Yield what was compared, whether it is the same, and what was found."""
-    names = release.facts.feature_names
-    table = _table(inputs, names)
-    watched = None if exposure is None else _table(exposure, None, "exposure")
-    if table.columns != release.facts.X.shape[1]:
-        wanted = release.facts.X.shape[1]
-        yield "inputs", False, f"the data have {table.columns} columns, and the release {wanted}"
+    facts = release.facts
+    table = _table(inputs, facts.feature_names, facts.inputs)
+    watched = None if exposure is None else _table(exposure, None, None, "exposure")
+    if table.width != facts.X.shape[1]:
+        wanted = facts.X.shape[1]
+        yield "inputs", False, f"the data have {table.width} columns, and the release {wanted}"
     elif watched is not None and [p.rows for p in watched.parts] != [p.rows for p in table.parts]:
         yield "exposure", False, "it is not one number for each row of the inputs"
     elif release.facts.places is not None:
@@ -118,12 +119,17 @@ def _some_rows(
     yield "inputs", same, f"{there} of the {len(X)} rows that count are among them"
 
 
-def _table(data: Any, names: tuple[str, ...] | None, what: str = "inputs") -> BlockTable:
+def _table(
+    data: Any, names: tuple[str, ...] | None, inputs: Columns | None, what: str = "inputs"
+) -> BlockTable:
     """Return inputs as blocks, those in memory too."""
-    blocks = blocks_of(data)
+    named = inputs is not None and inputs.names is not None
+    blocks = blocks_of(data, inputs.by_name if inputs is not None and named else None)
     if blocks is None:
         if what == "exposure" and np.ndim(data) == 1:
             data = np.asarray(data)[:, None]
+        if inputs is not None:
+            return cut_array(inputs.rows(data, what))
         return cut_array(check_rows(select(data, names, what), what))
     if names is not None and blocks.names is not None and blocks.names != names:
         raise ValueError(

@@ -2,7 +2,8 @@
 
 Where the outputs are f itself decoding is linear; classes and counts are decoded by Newton steps,
 each of them the decoding of a regression (``decode.Newton``).  With a family of priors each of its
-settings decodes, and the published values say how much each counts (``decode.mixture``).
+settings decodes, and the published values say how much each counts (``decode.mixture``).  Several
+releases that are combined decode as one: their sketches are stacked, each with its own noise.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from cloakgp.decode.decoder import Decoder, Newton, decoding, finite
 from cloakgp.decode.latent import settle_settings
@@ -78,12 +80,21 @@ def _column(s: Array, column: int, outputs: int) -> Array:
 
 
 def _sketch(release: Published) -> Array:
-    return np.vstack([part.sketch.rounded for part in _used(release)])
+    """Return the sketch to decode; of several releases one block for each, on rows of its own."""
+    if len(release.members) == 1:
+        return np.vstack([part.sketch.rounded for part in _used(release)])
+    whole = [np.vstack([part.sketch.rounded for part in m.parts]) for m in release.members]
+    blocks = [m.facts.heard(T) for m, T in zip(release.members, whole, strict=True)]
+    stacked: Array = block_diag(*blocks)
+    return stacked
 
 
 def _with_noise(release: Published, decoder: Decoder) -> Decoder:
     """Return a decoder for the noise that was really added, should it be more than was needed."""
-    return replace(decoder, noise_std=release.noisy.noise_std)
+    if len(release.members) == 1:
+        return replace(decoder, noise_std=release.noisy.noise_std)
+    stds = [np.full(len(part.sketch.matrix), part.noisy.noise_std) for part in release.parts]
+    return replace(decoder, noise_std=np.concatenate(stds))
 
 
 def _linear(release: Published, column: int) -> Mixture:

@@ -13,9 +13,14 @@ import pandas as pd
 from cloakgp.decode.misfit import ALARM, Candidates, surprise
 from cloakgp.decode.mixture import Mixture
 from cloakgp.gp.defaults import default_family
+from cloakgp.gp.family import Setting
+from cloakgp.plan.equality import same_setting
 from cloakgp.plan.facts import Facts
 from cloakgp.release.decoding import mixtures_of, posteriors_under
 from cloakgp.release.published import Published
+
+#: Units of several outputs are ratios of bounds, so scales are known up to rounding.
+LAST_DIGITS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class FitCheck:
 
 def can_be_checked(release: Published) -> bool:
     """Tell whether there is a probability of what was published."""
-    return release.facts.decode == "bayes" and release.noisy.noise_std > 0.0
+    return release.facts.decode == "bayes" and all(p.noisy.noise_std > 0.0 for p in release.parts)
 
 
 def check_fit(release: Published) -> FitCheck:
@@ -79,7 +84,7 @@ def hyperparameters(release: Published) -> pd.DataFrame:
     if facts.family is None:
         rows = [{"kernel": str(facts.model.kernel), "prior": 1.0}]
         if facts.likelihood is None:
-            rows[0]["noise_std"] = float(np.sqrt(np.mean(facts.model.noise_variance)))
+            rows[0]["noise_std"] = float(np.sqrt(facts.model.scatter))
     else:
         scatter = "noise_std" if facts.likelihood is None else "scatter_std"
         rows = [
@@ -100,6 +105,28 @@ def hyperparameters(release: Published) -> pd.DataFrame:
     return table.sort_values(first, ascending=False, kind="stable").reset_index(drop=True)
 
 
+def has_default_family(facts: Facts) -> bool:
+    """Tell whether the prior is learnt from the family that there is if no kernel is given."""
+    family = facts.family
+    if family is None:
+        return False
+    usual = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts, facts.spreads)
+    return (
+        same_setting(usual.kernels, family.kernels)
+        and len(usual.settings) == len(family.settings)
+        and all(
+            [n for n, _ in one.variances] == [n for n, _ in other.variances]
+            and np.allclose(_numbers(one), _numbers(other), rtol=LAST_DIGITS, atol=0.0)
+            for one, other in zip(usual.settings, family.settings, strict=True)
+        )
+    )
+
+
+def _numbers(setting: Setting) -> list[float]:
+    own = [setting.level, setting.noise_variance, setting.weight]
+    return [*(variance for _, variance in setting.variances), *own]
+
+
 def _candidates(facts: Facts, mixture: Mixture) -> Candidates:
     """Return the settings that have a say, with what was believed of each beforehand."""
     return Candidates(mixture.decoders, facts.belief[list(mixture.settings)])
@@ -107,5 +134,5 @@ def _candidates(facts: Facts, mixture: Mixture) -> Candidates:
 
 def _with_default_family(facts: Facts) -> Facts:
     """Return the same facts with the default family of priors instead of a fixed one."""
-    family = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts)
+    family = default_family(facts.X, facts.outcome.scales, facts.scale, facts.counts, facts.spreads)
     return replace(facts, family=family)

@@ -46,6 +46,18 @@ class Published:
         return (Part(self.sketch, self.noisy), *self.later)
 
     @property
+    def members(self) -> tuple[Published, ...]:
+        """The releases that are decoded together: this one, or those that it combines."""
+        return (self,)
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What it cost each person in it, in the order in which it was spent."""
+        # Parts of a budget have √k times the noise, and together tell as much as one without that.
+        drawn = Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
+        return (*self.choices, drawn)
+
+    @property
     def published_values(self) -> int:
         """How many numbers were published."""
         return sum(part.noisy.values.size for part in self.parts)
@@ -83,6 +95,16 @@ class Published:
     def private(self) -> bool:
         """Whether this carries a guarantee: False for repeatable noise and for none."""
         return all(part.noisy.private and part.noisy.epsilon < math.inf for part in self.parts)
+
+    @property
+    def cases(self) -> tuple[tuple[Spend, ...], ...]:
+        """What one person has paid, in each case that there may be."""
+        return (self.spends,)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the one output was given as a plain column, and so are predictions."""
+        return all(part.noisy.values.ndim == 1 for part in self.parts)
 
     @property
     def outputs(self) -> int:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,9 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
 from cloakgp.files import write_file
-from cloakgp.gp.rows import check_rows
-from cloakgp.inputs.frames import select
+from cloakgp.inputs.columns import Columns, columns_of_scaler
 from cloakgp.plan.outcomes import Outcome
+from cloakgp.release.combine.compatible import gathered_members
+from cloakgp.release.combine.contents import (
+    combined_from_archive,
+    is_combined,
+    members_from_archive,
+)
+from cloakgp.release.combine.guarantee import Overlap, check_overlap
+from cloakgp.release.combine.pooled import pooled_facts, shared_prior
 from cloakgp.release.decoding import mixtures_of
 from cloakgp.release.file.archive import digests_of, read_archive, write_archive
 from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
@@ -47,17 +55,36 @@ Array = NDArray[np.float64]
 class Release(Published):
     """A published sketch: predicts anywhere, can be saved, loaded and verified."""
 
-    #: The class of a release of each kind of output; those of other modules enter themselves.
-    kinds: ClassVar[dict[type[Outcome], type[Release]]] = {}
+    #: The class of a release of each kind of output, and of several releases combined; those of
+    #: other modules enter themselves.
+    kinds: ClassVar[dict[tuple[type[Outcome], bool], type[Release]]] = {}
 
-    def __init_subclass__(cls, of: type[Outcome] | None = None) -> None:
+    def __init_subclass__(cls, of: type[Outcome] | None = None, several: bool = False) -> None:
         if of is not None:
-            Release.kinds[of] = cls
+            Release.kinds[of, several] = cls
 
     @staticmethod
     def of(**fields: Any) -> Release:
         """Return a release of the kind that its outputs ask for."""
-        return Release.kinds.get(type(fields["facts"].outcome), Release)(**fields)
+        kind = type(fields["facts"].outcome), "members" in fields
+        return Release.kinds.get(kind, Release)(**fields)
+
+    @staticmethod
+    def combine(
+        releases: Iterable[Release], *, people: Overlap = "unknown", learn: bool = False
+    ) -> Release:
+        """Return one predictor from several releases about the same inputs and outputs.
+
+        All sketches are decoded together, which is exact and costs nothing; learnt hyperparameters
+        are shared.  A person may be in several of the releases, unless ``people="disjoint"`` says
+        that nobody is: ``total_epsilon`` is what holds for everybody.  ``learn=True`` decodes with
+        the default family of priors, whatever priors the releases had.  Combinations are combined
+        release by release, and ``members`` are all of them.
+        """
+        overlap, members = check_overlap(people), gathered_members(releases)
+        facts = pooled_facts(members, shared_prior(members, learn))
+        names = members[0].target_names
+        return Release.of(facts=facts, members=members, overlap=overlap, target_names=names)
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -139,20 +166,39 @@ class Release(Published):
         rng = np.random.default_rng(random_state)
         with decoding():
             draws = [finite(m.draw(points, n_samples, rng)) for m in mixtures_of(self)]
-        return draws[0] if self.outputs == 1 and self.noisy.values.ndim == 1 else np.stack(draws, 1)
+        return draws[0] if self.plain else np.stack(draws, 1)
 
     def check_points(self, X: Any) -> Array:
-        """Return X as a table with the columns of the training inputs, by name if it has names."""
-        points = check_rows(select(X, self.facts.feature_names, "X"))
-        wanted = self.facts.X.shape[1]
-        if points.shape[1] != wanted:
-            raise ValueError(f"X has {points.shape[1]} columns, but the release needs {wanted}")
-        return points
+        """Return X as rows of the model, by name if it has names."""
+        return self.facts.rows_of(X)
+
+    def with_inputs(self, inputs: Any) -> Release:
+        """Return the same release, asked in the original units of its inputs.
+
+        ``inputs`` is the scaler that the release was made behind, such as the StandardScaler of a
+        Pipeline, or ``Columns``.  Its numbers go into the file, so they must be public: the scaler
+        must have seen X alone.  What was published stays as it is.  That it is the right scaler is
+        for the publisher to know: the release cannot tell.
+        """
+        facts = self.facts
+        if facts.inputs is not None:
+            raise ValueError("the release knows its inputs already: ask it in their own units")
+        columns = inputs
+        if not isinstance(inputs, Columns):
+            columns = columns_of_scaler(inputs, facts.X)
+        if columns.width != facts.X.shape[1]:
+            raise ValueError(
+                f"inputs take {columns.width} columns of the model, which has {facts.X.shape[1]}"
+            )
+        names = columns.names or facts.feature_names
+        columns = replace(columns, names=names)
+        told = None if columns.plain else columns
+        return replace(self, facts=replace(facts, inputs=told, feature_names=names))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all."""
-        manifest, arrays = self._to_archive()
-        check_fields(manifest, arrays)  # what would not be read is not written
+        manifest, arrays = self.contents()
+        self._check_contents(manifest, arrays)  # what would not be read is not written
         write_archive(path, manifest, arrays)
 
     @classmethod
@@ -164,7 +210,11 @@ class Release(Published):
         want the report of ``verify`` instead of an error.
         """
         manifest, arrays = read_archive(path)
-        release = cls.of(**from_archive(manifest, arrays))
+        if is_combined(manifest):
+            members = [cls.of(**fields) for fields in members_from_archive(manifest, arrays)]
+            release = cls.of(**combined_from_archive(manifest, arrays, members))
+        else:
+            release = cls.of(**from_archive(manifest, arrays))
         object.__setattr__(release, "digests", digests_of(manifest, arrays))
         if check:
             report = release.verify()
@@ -199,14 +249,20 @@ class Release(Published):
         ``allowed_signers`` lists for ``identity``.  Get these from somewhere else than the release.
         """
         trust = trusted(key, allowed_signers, identity)
-        return verify(self, inputs, exposure, check_signature(self.digest, signature, trust))
+        return self.checked(check_signature(self.digest, signature, trust), inputs, exposure)
+
+    def checked(
+        self, signature: SignatureCheck, inputs: Any = None, exposure: Any = None
+    ) -> VerificationReport:
+        """Return the report of ``verify``, with what was found of the signature."""
+        return verify(self, inputs, exposure, signature)
 
     def digest(self, algorithm: str = "sha256") -> bytes:
         """Return a hash ("sha256" or "sha512") of the file of this release.
 
         That is the file it was loaded from, else the file that ``save`` would write.
         """
-        digests = self.digests or digests_of(*self._to_archive())
+        digests = self.digests or digests_of(*self.contents())
         if algorithm not in digests:
             raise ValueError(f"algorithm must be one of {list(digests)}, not {algorithm!r}")
         return digests[algorithm]
@@ -231,9 +287,10 @@ class Release(Published):
 
     def to_frame(self, X: ArrayLike | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations at X, by default at the workload."""
-        points = self.facts.points if X is None else self.check_points(X)
-        frame = pd.DataFrame(points, columns=self.facts.names)
-        for name, values in self.columns_at(points).items():
+        facts = self.facts
+        codes = facts.codes_of(facts.points if X is None else self.check_points(X))
+        frame = facts.encoding.frame(codes)
+        for name, values in self.columns_at(facts.at_codes(codes)).items():
             if name in frame:
                 raise ValueError(
                     f"two columns of the table would be called {name!r}; rename the inputs or "
@@ -259,7 +316,7 @@ class Release(Published):
         return dict(zip(names, columns, strict=True))
 
     def _stack(self, columns: list[Array]) -> Array:
-        return columns[0] if self.noisy.values.ndim == 1 else np.stack(columns, axis=-1)
+        return columns[0] if self.plain else np.stack(columns, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "mixtures"}
@@ -271,5 +328,9 @@ class Release(Published):
             f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
         )
 
-    def _to_archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what its file holds: a manifest and arrays."""
         return to_archive(self)
+
+    def _check_contents(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        check_fields(manifest, arrays)

@@ -19,11 +19,11 @@ from cloakgp.plan.outcomes.outcome import BEFOREHAND
 from cloakgp.release.learnt import can_be_checked, check_fit
 
 if TYPE_CHECKING:
-    from cloakgp.plan.parts import RowLimit
+    from cloakgp.plan.parts import ChosenBounds, RowLimit
     from cloakgp.release.published import Published
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
-_WARNING = (
+WARNING = (
     "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
     "single people's values. Do not publish it."
 )
@@ -32,12 +32,12 @@ _WARNING = (
 def statement(release: Published) -> str:
     """Return one page of Markdown: what was published, what is protected, and how well."""
     parts = [
-        "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{_WARNING}",
+        "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{WARNING}",
         _published(release),
         *([_protected(release)] if release.private else []),
         _not_protected(release),
         *([_meaning(release)] if release.private else []),
-        _model(release),
+        assumptions(release),
         _noise(release),
         _checking(release),
     ]
@@ -51,6 +51,13 @@ def best_guess(sigma: float) -> float:
     for equal prior chances (Neyman and Pearson) is right with probability Φ(1/(2σ)).
     """
     return 1.0 if sigma == 0.0 else float(ndtr(0.5 / sigma))
+
+
+def guess_within(epsilon: float, delta: float) -> float:
+    """Return the same for any (ε, δ) guarantee: at most (e^ε + δ)/(e^ε + 1)."""
+    # Divided by e^ε, which overflows where e^−ε does not.
+    small = math.exp(-epsilon)
+    return (1.0 + delta * small) / (1.0 + small)
 
 
 def odds_exceed(sigma: float, epsilon: float) -> float:
@@ -75,13 +82,14 @@ def certificate(release: Published) -> str:
         before = "before people with several rows were allowed for, "
     elif facts.rank is not None and facts.design != "bayes":
         before = f"before the choice was cut down to {facts.rank}, "
-    share = _up(100.0 * max(release.gap, 0.0), 1)
+    share = round_up(100.0 * max(release.gap, 0.0), 1)
     return f"{before}no other choice of numbers to publish was better by more than {share:g} %"
 
 
-def _listed(names: list[str]) -> str:
-    marked = [f"**{escape(name)}**" for name in names]
-    return " and ".join([", ".join(marked[:-1]), marked[-1]] if len(marked) > 1 else marked)
+def marked(names: list[str]) -> str:
+    """Return names as Markdown, to be read as a list."""
+    each = [f"**{escape(name)}**" for name in names]
+    return " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
 
 
 def _published(release: Published) -> str:
@@ -91,7 +99,7 @@ def _published(release: Published) -> str:
     return (
         "## What was published\n\n"
         f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from the private "
-        f"{_listed(outputs)} of {people} {'person' if people == 1 else 'people'}. Every curve, map "
+        f"{marked(outputs)} of {people} {'person' if people == 1 else 'people'}. Every curve, map "
         "and prediction is computed from these numbers and from public facts alone, so it can be "
         "repeated any number of times at no further cost to anybody's privacy."
     )
@@ -99,7 +107,7 @@ def _published(release: Published) -> str:
 
 def _protected(release: Published) -> str:
     facts, outputs = release.facts, release.named_targets
-    whose = f"Each person's {_listed(outputs)}"
+    whose = f"Each person's {marked(outputs)}"
     if facts.groups is not None:
         most = int(np.bincount(np.unique(facts.groups, return_inverse=True)[1]).max())
         whose += f", in all rows of that person together (up to {most})"
@@ -107,15 +115,21 @@ def _protected(release: Published) -> str:
             whose += "; further rows of a person were left out, so nothing is told about them"
     elif len(outputs) > 1:
         whose += " together"
-    limits = facts.outcome.limits([escape(name) for name in outputs], facts.lo, facts.hi)
-    if release.bounds_choice is not None:
-        limits = limits.replace(BEFOREHAND, "bounds that were chosen privately, see below")
     return (
         "## What is protected\n\n"
         f"{whose}. Compare the release with one in which a single person's value was replaced by "
         "any other: the two can hardly be told apart, even by somebody who knows the values of "
-        f"everybody else. {limits}"
+        f"everybody else. {limits_of(release)}"
     )
+
+
+def limits_of(release: Published, where: str = "below") -> str:
+    """Say what values can be; ``where`` the page tells how bounds were chosen, if they were."""
+    facts = release.facts
+    limits = facts.outcome.limits([escape(n) for n in release.named_targets], facts.lo, facts.hi)
+    if release.bounds_choice is None:
+        return limits
+    return limits.replace(BEFOREHAND, f"bounds that were chosen privately, see {where}")
 
 
 def _not_protected(release: Published) -> str:
@@ -126,7 +140,7 @@ def _not_protected(release: Published) -> str:
     lines = [
         "## What is not protected",
         "",
-        f"- The inputs ({_listed(inputs)}): they are public{' and' if places is None else ';'} "
+        f"- The inputs ({marked(inputs)}): they are public{' and' if places is None else ';'} "
         f"{stored}.",
         "- Who is in the data, and how many people there are.",
     ]
@@ -134,7 +148,7 @@ def _not_protected(release: Published) -> str:
     if release.facts.groups is not None:
         lines.append("- Which rows belong to the same person.")
     if release.facts.limit is not None:
-        lines.append(f"- {_rows_left_out(release.facts.limit)}")
+        lines.append(f"- {rows_left_out(release.facts.limit)}")
     lines.append(
         "- What is true of people in general. If the curve shows that people of some age are "
         "mostly tall, that says something about everybody of that age, in the data or not."
@@ -144,11 +158,11 @@ def _not_protected(release: Published) -> str:
     return "\n".join(lines)
 
 
-def _rows_left_out(limit: RowLimit) -> str:
-    """Say which rows count and how they were chosen."""
+def rows_left_out(limit: RowLimit, of: str = "") -> str:
+    """Say which rows count and how they were chosen; ``of`` says of which release."""
     rows = "row" if limit.max_rows == 1 else "rows"
     return (
-        f"Which rows were left out: at most {limit.max_rows} {rows} of each person count, and "
+        f"Which rows{of} were left out: at most {limit.max_rows} {rows} of each person count, and "
         f"{limit.left_out} others were not read. They were chosen by a hash of public facts "
         "(the inputs of a row and the number of its owner), not by their private values."
     )
@@ -158,23 +172,46 @@ def _meaning(release: Published) -> str:
     epsilon, delta = release.epsilon, release.delta
     # Parts of a budget have √k times the noise, and together tell as much as one without that.
     sigma = release.noisy.sigma / math.sqrt(release.noisy.parts)
-    factor = f"{_up(math.exp(epsilon), 3):g}"
-    beyond = f"{min(_up(odds_exceed(sigma, epsilon), 2), 1.0):g}"
-    guess = min(_up(100.0 * best_guess(sigma), 3), 100.0)
     return (
         "## What the figures mean\n\n"
         f"The release is differentially private with epsilon = {epsilon:g} and delta = {delta:g}, "
-        "for replacing one person's private values:\n\n"
+        f"for replacing one person's private values:\n\n{figures(epsilon, delta, sigma)}"
+    )
+
+
+def figures(epsilon: float, delta: float, sigma: float | None) -> str:
+    """Say in a list what a guarantee means; σ is that of Gaussian noise, if that is all there is.
+
+    Without it only what follows from any (ε, δ) guarantee is said.
+    """
+    factor = f"{round_up(math.exp(epsilon), 3):g}"
+    odds = ""
+    if sigma is None:
+        chance = guess_within(epsilon, delta)
+    else:
+        chance = best_guess(sigma)
+        beyond = f"{min(round_up(odds_exceed(sigma, epsilon), 2), 1.0):g}"
+        odds = (
+            "- In odds: for an attacker who weighs two possible values of one person, the odds "
+            f"between them change by a factor of at most {factor}, except with a chance of at most "
+            f"{beyond} over the draw of the noise.\n"
+        )
+    guess = min(round_up(100.0 * chance, 3), 100.0)
+    return (
         "- Whatever somebody concludes from the release, the chance of that conclusion is at most "
         f"{factor} times (e to the power epsilon) what it would have been with another value for "
         f"one person, plus delta ({_one_in(delta)}).\n"
-        "- In odds: for an attacker who weighs two possible values of one person, the odds between "
-        f"them change by a factor of at most {factor}, except with a chance of at most "
-        f"{beyond} over the draw of the noise.\n"
+        f"{odds}"
         "- An attacker who has narrowed one person down to two equally likely values, and knows "
         f"everybody else's, guesses right at most {guess:g} % of the time; tossing a coin gives "
         "50 %. No attacker can do better, whatever the method and the computing power."
     )
+
+
+def among(chosen: ChosenBounds) -> str:
+    """Say what bounds were chosen from."""
+    grid = chosen.grid
+    return f"among {len(grid)} public candidates from {grid[0]:g} to {grid[-1]:g}"
 
 
 def _bounds(release: Published) -> str:
@@ -182,9 +219,7 @@ def _bounds(release: Published) -> str:
     chosen = release.bounds_choice
     if chosen is None:
         return ""
-    how = (
-        f"among {len(chosen.grid)} public candidates from {chosen.grid[0]:g} to {chosen.grid[-1]:g}"
-    )
+    how = among(chosen)
     if not release.private:
         return (
             f"\n\nThe bounds were chosen {how} for a trial, too: that choice is not private either."
@@ -201,8 +236,8 @@ def _bounds(release: Published) -> str:
         f"(exponential mechanism, one choice for each bound), to hold the values between the "
         f"quantiles {asked}{stretched}. That cost epsilon = {chosen.epsilon:g} by itself; the "
         f"choice of bounds{also} and the release together are differentially private with epsilon "
-        f"= {_up(chosen.total_epsilon, 4):g} and delta = {release.delta:g}. The figures above are "
-        "those of the release alone."
+        f"= {round_up(chosen.total_epsilon, 4):g} and delta = {release.delta:g}. The figures above "
+        "are those of the release alone."
     )
 
 
@@ -220,8 +255,8 @@ def _choice(release: Published) -> str:
         f"\n\nThe settings of the model were chosen among {chosen.candidates}, privately, by how "
         f"well they predict ({escape(chosen.loss)} error, mechanism: {escape(chosen.mechanism)}). "
         f"That cost epsilon = {chosen.epsilon:g} by itself; the choice and the release together "
-        f"are differentially private with epsilon = {_up(chosen.total_epsilon, 4):g} and delta = "
-        f"{release.delta:g}. The figures above are those of the release alone."
+        f"are differentially private with epsilon = {round_up(chosen.total_epsilon, 4):g} and "
+        f"delta = {release.delta:g}. The figures above are those of the release alone."
     )
 
 
@@ -248,7 +283,7 @@ def _noise(release: Published) -> str:
     )
 
 
-def _model(release: Published) -> str:
+def assumptions(release: Published) -> str:
     """Say what predictions assume, and whether the published numbers agree with that."""
     family = release.facts.family
     if family is None:
@@ -260,7 +295,7 @@ def _model(release: Published) -> str:
         )
     facts = release.facts
     if facts.places is not None:
-        names = [escape(name) for name in facts.names]
+        names = [escape(name) for name in facts.encoding.model_names]
         prior += f" {gathered_at(facts.places, names)}."
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (
@@ -296,6 +331,8 @@ def _one_in(chance: float) -> str:
     return f"1 in {1.0 / chance:,.0f}" if chance < 0.01 else f"{100.0 * chance:g} %"
 
 
-def _up(number: float, digits: int) -> float:
+def round_up(number: float, digits: int) -> float:
     """Round up to significant digits, so that "at most" holds for what is printed."""
+    if math.isinf(number):
+        return number
     return float(Context(digits, ROUND_CEILING).create_decimal(number))

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -35,9 +34,11 @@ from cloakgp.web.form import (
     Asked,
     Problem,
     asked_by,
+    columns_told,
     problem_of,
     read_form,
     short,
+    shown_ledger,
     values_of,
 )
 from cloakgp.web.pictures import ledger_picture, noise_picture, people_picture
@@ -179,7 +180,7 @@ class Desk:
                 problem=problem,
                 values=values_of(planner.base),
                 choices={n: DECLARED[n].reader.metavar.split("|") for n in ("task", "design")},
-                ledger=Path(str(planner.base.get("ledger") or "")).name,
+                ledger=shown_ledger(planner.base.get("ledger")),
                 dataset=planner.base.get("dataset"),
                 others={n: v for n, v in planner.base.items() if n not in (*FIELDS, *ACCOUNT)},
             )
@@ -193,12 +194,11 @@ class Desk:
     async def people(self, request: Request) -> Response:
         """Draw where people are."""
         form = await _form(request)
-        names = tuple(name for name in form.get("inputs", "").split("\n") if name)
-        if not names:
+        if not form.get("inputs", ""):
             return JSONResponse({"html": ""})
-        decimal = form.get("decimal") or "."
-        inputs = await asyncio.to_thread(self.planner.people, names, decimal)
-        picture = None if inputs is None else people_picture(inputs)
+        told, decimal = columns_told(form, self.planner.base), form.get("decimal") or "."
+        inputs = await asyncio.to_thread(self.planner.people, told, decimal)
+        picture = None if inputs is None else people_picture(inputs, told.columns)
         return JSONResponse({"html": picture or ""})
 
     async def preview(self, request: Request) -> Response:

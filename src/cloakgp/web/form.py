@@ -10,19 +10,25 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from cloakgp.cli.settings import Settings
-from cloakgp.cli.settings.declared import DECLARED, default_of, takers
+from cloakgp.cli.settings.checks import check_columns_told
+from cloakgp.cli.settings.declared import DECLARED, Declared, default_of, takers
 from cloakgp.cli.settings.readers import PRIVATE
 from cloakgp.errors import CommandError
+from cloakgp.privacy import Ledger
+from cloakgp.privacy.ledger.address import is_address
 from cloakgp.release.report.again import toml_value
 
 #: Settings that have a field.  Others come from the settings file and the command line alone; so do
 #: the ledger and files of points: a page names no file.
 FIELDS = (
-    *("task", "inputs", "output", "bounds", "classes", "cap", "exposure", "groups", "at"),
+    *("task", "inputs", "levels", "dates", "missing", "output", "bounds", "classes", "cap"),
+    *("exposure", "groups", "at"),
     *("epsilon", "delta", "kernel", "inducing", "design", "decimal"),
 )
 #: Fields that show what counts if nothing is told.
 DEFAULTED = ("task", "epsilon", "delta", "decimal", "design")
+#: Fields that say something of one column after the other, such as region=north,south.
+BY_COLUMN = ("levels", "dates", "missing")
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 _HEAD = (
     "# Settings for `cloakgp web`, `cloakgp plan` and `cloakgp release`, as --config FILE.toml\n"
@@ -49,6 +55,8 @@ class Asked:
         # A kernel is known by its words: as an object it prints few of its digits.
         words = ("kernel", "learn")
         values = {n: self.told[n] if n in words else getattr(self.settings, n) for n in self.told}
+        if is_address(values.get("ledger")):
+            values["ledger"] = Ledger(values["ledger"]).name  # without its password
         return tuple(
             (n, toml_value(values[n])) for n in DECLARED if n in values.keys() - {*without}
         )
@@ -89,6 +97,8 @@ def told_by(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if name in ("inputs", "output") and value:
             value = value.split("\n")  # a name may hold a comma
+        if name in BY_COLUMN and value:
+            value = [part.strip() for part in re.split("[;\n]", value) if part.strip()]
         if value:
             told[name] = value
     return told
@@ -111,6 +121,14 @@ def asked_by(form: Mapping[str, str], base: Mapping[str, Any]) -> Asked:
     return Asked(settings, told)
 
 
+def shown_ledger(place: Any) -> str:
+    """Return what a page calls a ledger: the name of its file, or its address, never a password."""
+    ledger = Ledger(place) if place else None
+    if ledger is None:
+        return ""
+    return ledger.name if ledger.path is None else ledger.path.name
+
+
 def values_of(told: Mapping[str, Any]) -> dict[str, str]:
     """Return what the fields of the form show for settings, the defaults where nothing is told."""
     shown: dict[str, str] = {}
@@ -131,6 +149,8 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
             if len(pairs) > 1:
                 raise CommandError("the pages are for one private column; use `cloakgp release`")
             shown["low"], shown["high"] = map(short, pairs[0]) if pairs else ("", "")
+        elif name in BY_COLUMN:
+            shown[name] = "; ".join(_by_column(name, value)) if value else ""
         elif isinstance(value, list):
             shown[name] = ",".join(str(item) for item in value)
         else:
@@ -138,6 +158,23 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
     if "\n" in shown["output"]:
         raise CommandError("the pages are for one private column; use `cloakgp release`")
     return shown
+
+
+def columns_told(form: Mapping[str, str], base: Mapping[str, Any]) -> Declared:
+    """Return what a form says of its inputs alone, whatever else it lacks."""
+    told = told_by(form, base)
+    said = {n: DECLARED[n].reader.read(n, told[n]) for n in ("inputs", *BY_COLUMN) if n in told}
+    settings = Declared(**said)
+    check_columns_told(settings)
+    return settings
+
+
+def _by_column(name: str, value: Any) -> list[str]:
+    """Return what is said of columns as it is typed."""
+    read = DECLARED[name].reader.read(name, value)
+    return [
+        f"{c}={','.join(v) if isinstance(v, tuple) else v}".rstrip("=") for c, v in read.items()
+    ]
 
 
 def short(number: float) -> str:

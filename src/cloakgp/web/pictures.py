@@ -6,11 +6,14 @@ Inputs are public and plans read nothing else, so all of them may be seen before
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cloakgp.inputs.columns import Column, Columns, recognise
+from cloakgp.inputs.columns.ticks import levels_of, ticks_of
 from cloakgp.plan.plan import Plan
 from cloakgp.privacy.ledger import Balance
 from cloakgp.release.report import colours
@@ -25,28 +28,43 @@ WIDTH, HEIGHT, MAP = 620, 250, 430
 BARS, MOST_DOTS = 36, 800
 
 
-def people_picture(inputs: pd.DataFrame) -> Html | None:
+def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = None) -> Html | None:
     """Return where people are, to choose points from: along one input, or over two."""
-    names, values = list(inputs.columns), inputs.to_numpy(dtype=float)
-    title = f"Where people are, by {' and '.join(names)}"
-    marks = {"data_choose": json.dumps(names), "class_": "choose"}
-    if len(names) == 1:
-        lo, hi = _range(values[:, 0])
-        counts, edges = np.histogram(values[:, 0], bins=BARS, range=(lo, hi))
-        frame = Frame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
-        bars = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
-        parts = [axes(frame, names[0], "people", rows=3), *bars]
-    elif len(names) == 2:
-        frame = Frame(WIDTH, MAP, _range(values[:, 0]), _range(values[:, 1]), top=26.0)
-        parts = [axes(frame, *names, grid=False), _dots(frame, values)]
-    else:
+    names = tuple(inputs.columns)
+    columns = recognise(inputs, stated) or Columns.numbers(names, len(names))
+    if len(names) > 2:
         return None
+    values = columns.codes(inputs, "the table")
+    values = values[~np.isnan(values).any(axis=1)]
+    if not len(values):
+        return None
+    title = f"Where people are, by {' and '.join(names)}"
+    # Ranges are chosen by drawing across numbers; levels and dates are written.
+    marks = {"data_choose": json.dumps(names), "class_": "choose"} if columns.plain else {}
+    sides = [_side(each, values[:, at]) for at, each in enumerate(columns.columns)]
+    x_ticks = ticks_of(columns.columns[0], *sides[0], 6)
+    if len(names) == 1:
+        lo, hi = sides[0]
+        levels = levels_of(columns.columns[0])
+        bars = BARS if levels is None else len(levels)
+        counts, edges = np.histogram(values[:, 0], bins=bars, range=(lo, hi))
+        frame = Frame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
+        drawn = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
+        parts = [axes(frame, names[0], "people", rows=3, x_ticks=x_ticks), *drawn]
+    else:
+        frame = Frame(WIDTH, MAP, sides[0], sides[1], top=26.0)
+        y_ticks = ticks_of(columns.columns[1], *sides[1], 6)
+        named = axes(frame, *names, grid=False, x_ticks=x_ticks, y_ticks=y_ticks)
+        parts = [named, _dots(frame, values)]
     return drawing(frame, *parts, element("g", class_="chosen"), title=title, **marks)
 
 
 def noise_picture(plan: Plan, name: str) -> Html:
     """Return how uncertain predictions would be at each point, and how much of it is privacy."""
-    points, scale = plan.points, plan.facts.outcome.scale
+    facts = plan.facts
+    points, scale = facts.codes_of(plan.points), facts.outcome.scale
+    columns = facts.encoding.columns
+    x_ticks = None
     name = f"{name}, {scale}" if scale else name
     noise, total = (
         each.reshape(len(points), -1)[:, 0] for each in (plan.noise_std, plan.total_std)
@@ -54,7 +72,8 @@ def noise_picture(plan: Plan, name: str) -> Html:
     if points.shape[1] == 2:
         return _noise_map(plan, noise, name)
     if points.shape[1] == 1:
-        x, axis = points[:, 0], plan.facts.names[0]
+        x, axis = points[:, 0], facts.names[0]
+        x_ticks = ticks_of(columns[0], *_side(columns[0], x), 6)
         title = f"Expected uncertainty of {name} by {axis}, and the part that privacy adds"
     else:
         order = np.argsort(noise)
@@ -70,7 +89,7 @@ def noise_picture(plan: Plan, name: str) -> Html:
     frame = Frame(WIDTH, HEIGHT, _range(x), (0.0, 1.08 * float(total.max()) or 1.0), top=26.0)
     at, floor = frame.across(x), np.full(len(x), frame.floor)
     parts = [
-        axes(frame, axis, f"± {name}", rows=4),
+        axes(frame, axis, f"± {name}", rows=4, x_ticks=x_ticks),
         area(at, floor, frame.down(total), class_="band"),
         area(at, floor, frame.down(noise), class_="noise"),
         line(at, frame.down(total), class_="rim"),
@@ -99,8 +118,11 @@ def ledger_picture(balance: Balance, requested: float) -> Html:
 
 
 def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
-    points = plan.points
-    x, y = (_range(column) for column in np.vstack([points, plan.facts.X]).T)
+    facts = plan.facts
+    points, people = facts.codes_of(plan.points), facts.codes_of(facts.X)
+    people = people[~np.isnan(people).any(axis=1)]
+    both = zip(facts.encoding.columns, np.vstack([points, people]).T, strict=True)
+    x, y = (_side(column, values) for column, values in both)
     frame = Frame(WIDTH, MAP + 40, x, y, top=26.0, bottom=80.0)
     lo, hi = 0.0, float(noise.max()) or 1.0
     shades = colours.scale(colours.SURE_TO_UNSURE, noise / hi)
@@ -120,7 +142,9 @@ def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
             )
         )
     room = Frame(WIDTH, MAP, frame.x, frame.y, top=26.0)
-    parts = [axes(room, *plan.facts.names, grid=False), _dots(frame, plan.facts.X), *circles]
+    ticks = [ticks_of(c, *side, 6) for c, side in zip(facts.encoding.columns, (x, y), strict=True)]
+    named = axes(room, *facts.names, grid=False, x_ticks=ticks[0], y_ticks=ticks[1])
+    parts = [named, _dots(frame, people), *circles]
     parts.append(_scale(frame, lo, hi, f"± {name}"))
     return drawing(frame, *parts, title=f"Noise that privacy adds to {name} at each point")
 
@@ -144,6 +168,12 @@ def _scale(frame: Frame, lo: float, hi: float, name: str) -> Html:
         label(frame.side, top + 24, figure(hi), class_="tick", text_anchor="end"),
     ]
     return joined([bar, *ends])
+
+
+def _side(column: Column, values: Array) -> tuple[float, float]:
+    """Return what an axis of codes shows."""
+    levels = levels_of(column)
+    return _range(values[~np.isnan(values)]) if levels is None else (-0.5, len(levels) - 0.5)
 
 
 def _range(values: Array) -> tuple[float, float]:

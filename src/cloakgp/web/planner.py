@@ -20,6 +20,7 @@ from cloakgp.cli.progress import Progress
 from cloakgp.cli.publish import publish
 from cloakgp.cli.rehearsal import draft_statement
 from cloakgp.cli.settings import Settings
+from cloakgp.cli.settings.declared import Declared
 from cloakgp.cli.tables import read_columns
 from cloakgp.cli.tables.blocks import come_in_blocks
 from cloakgp.cli.tables.reading import column_names
@@ -112,14 +113,22 @@ class Planner:
         values_of(self.base)
         self._check_room()
 
-    def people(self, inputs: tuple[str, ...], decimal: str) -> pd.DataFrame | None:
+    def people(self, told: Declared, decimal: str) -> pd.DataFrame | None:
         """Return the public inputs of everybody; None if they are so many that they are counted."""
         if come_in_blocks(self.data):
             return None
-        return self._jobs.get(
-            ("inputs", self._state, inputs, decimal),
-            lambda: read_columns(self.data, inputs, decimal=decimal).inputs,
-        )
+        stated = told.columns
+
+        def read() -> Any:
+            found = told.found_levels
+            names = told.inputs
+            return read_columns(
+                self.data, names, decimal=decimal, stated=stated, found_levels=found
+            ).inputs
+
+        key = ("inputs", self._state, told.inputs, decimal, repr(stated), told.found_levels)
+        frame: pd.DataFrame = self._jobs.get(key, read)
+        return frame
 
     def cost(self, settings: Settings) -> Cost:
         """Return what a budget means, at once."""
@@ -228,8 +237,9 @@ class Planner:
     def _job(self, settings: Settings) -> Job:
         """Return the public columns that settings name."""
         names = (settings.inputs, settings.output, settings.groups, settings.exposure)
+        kinds = (repr(settings.columns), settings.found_levels)
         job = self._jobs.get(
-            (*names, settings.at, settings.decimal, self._state),
+            (*names, *kinds, settings.at, settings.decimal, self._state),
             lambda: Job.read(self.data, settings, to_release=True),
         )
         return replace(job, settings=settings)

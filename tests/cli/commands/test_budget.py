@@ -1,6 +1,7 @@
 """``cloakgp budget``: caps are opened, and one view tells what was spent and what is left."""
 
 import csv
+import io
 import json
 import sqlite3
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from postgres_server import ESCAPED, PASSWORD
 from typer.testing import CliRunner
 
 from cloakgp.cli.commands import budget
@@ -222,3 +224,89 @@ def test_a_bare_call_and_every_command_have_help():
     assert "history" in works()
     for command in ("open", "show", "history", "export"):
         assert "Example" in works(command, "--help")
+
+
+# ------------------------------------------------------------------------------ moving, and servers
+
+
+def test_a_ledger_is_moved_and_the_old_one_says_where_it_went(spent, tmp_path):
+    new = tmp_path / "new.ledger"
+    before = json.loads(works("show", spent, "--json"))
+    text = works("copy", spent, new, "--yes")
+    assert f"7 entries are in {new} now" in text.replace("\n", " ")
+    assert f"{spent} is closed" in text.replace("\n", " ")
+    after = json.loads(works("show", new, "--json"))
+    assert after["datasets"] == before["datasets"]
+    assert (before["moved_to"], after["moved_to"]) == (None, None)
+    assert after["head"] in text
+    shown = works("show", spent)
+    assert "This ledger is closed" in shown
+    assert str(new) in shown.replace("\n", "")
+    assert json.loads(works("show", spent, "--json"))["moved_to"] == str(new)
+    told = works("history", new).replace("\n", " ")
+    assert "moved" in told
+    assert "arrived" in told
+    fails(run("open", spent, "more", *CAP), "is closed: it was moved to", "new.ledger")
+    fails(run("copy", spent, tmp_path / "third.ledger", "--yes"), "is closed: it was moved to")
+    told = json.loads(works("copy", new, tmp_path / "third.ledger", "--yes", "--json"))
+    assert told["entries"] == 9
+    assert told["head"] == json.loads(works("show", told["ledger"], "--json"))["head"]
+
+
+def test_a_move_asks_first_and_refuses_a_place_that_is_taken(spent, tmp_path, monkeypatch):
+    new = tmp_path / "new.ledger"
+    before = works("show", spent)
+    fails(run("copy", spent, new), "give --yes to agree in advance")
+    for answer, moved in (("n\n", False), ("", False), ("y\n", True)):
+        stream = io.StringIO(answer)
+        stream.isatty = lambda: True
+        monkeypatch.setattr(budget.sys, "stdin", stream)
+        assert budget._agreed(Ledger(spent), Ledger(new)) is moved
+    assert not new.exists()
+    fails(run("copy", spent, spent, "--yes"), "something at", "is as it was")
+    new.write_text("mine")
+    fails(run("copy", spent, new, "--yes"), "something at", "is as it was")
+    fails(run("copy", tmp_path / "no.ledger", tmp_path / "x.ledger", "--yes"), "there is no ledger")
+    assert new.read_text() == "mine"
+    assert works("show", spent) == before
+
+
+def test_the_sql_for_administrators_is_printed_whole_or_in_parts():
+    whole = works("sql")
+    assert whole.startswith("BEGIN;\n")
+    assert whole.endswith("COMMIT;\n")
+    for part in ("CREATE TABLE cloakgp.history", "cloakgp_spender", "cloakgp_auditor"):
+        assert part in whole
+    roles = works("sql", "--schema", "trial", "--only", "roles")
+    assert "trial_spender" in roles
+    assert "CREATE TABLE" not in roles
+    assert "cloakgp_" not in roles
+    assert "CREATE TABLE" in works("sql", "--only", "tables")
+    fails(run("sql", "--only", "people"), "--only must be tables or roles")
+    fails(run("sql", "--schema", "a; DROP TABLE b"), "schema must be")
+
+
+def test_every_command_takes_an_address_and_shows_no_password(postgres, path, tmp_path):
+    """As an administrator, a spender and an auditor would, with the programs of PostgreSQL."""
+    script = postgres.folder / "ledger.sql"
+    script.write_text(works("sql", "--schema", "team"))
+    script.chmod(0o644)
+    options = ("--set", "ON_ERROR_STOP=1", "--quiet", "--dbname", postgres.dsn())
+    postgres.run("psql", *options, "--file", script)
+    for role in ("spender", "auditor"):
+        postgres.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}' IN ROLE team_{role}")
+    spender, auditor = (postgres.address(who, schema="team") for who in ("spender", "auditor"))
+    said = [works("open", spender, "heights", *CAP, "--new")]
+    said += [works("show", auditor), works("history", auditor, "--json"), works("export", auditor)]
+    said += [fails(run("open", auditor, "more", *CAP), "permission denied", "team_spender")]
+    wrong = spender.replace(ESCAPED, "hush%2Fhush")
+    said += [fails(run("show", wrong), "password authentication failed")]
+    said += [fails(run("show", "postgresql://u:hush/hush@h/db"), "not repeated here")]
+    said += [works("copy", spender, path, "--yes"), works("show", path)]
+    assert "heights" in said[-1]
+    said += [fails(run("open", spender, "more", *CAP), "is closed: it was moved to")]
+    out = tmp_path / "audit.csv"
+    said += [works("export", auditor, "--out", out), out.read_text()]
+    for text in said:
+        for secret in (PASSWORD, ESCAPED, "hush/hush", "hush%2Fhush"):
+            assert secret not in text

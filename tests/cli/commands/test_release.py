@@ -22,8 +22,9 @@ from command_line import (
     run,
     start,
 )
+from postgres_server import ESCAPED, PASSWORD
 
-from cloakgp import Release
+from cloakgp import Ledger, Release
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.tables import to_csv
 
@@ -191,3 +192,21 @@ def test_a_release_of_exactly_the_cap_is_not_refused(data, tmp_path, book):
     assert run("release", data, *words).exit_code == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == OUTPUTS
     assert book.spent("people") == pytest.approx(3.0, rel=1e-6)
+
+
+def test_a_release_spends_on_a_server_and_nothing_of_its_password_is_written(
+    data, tmp_path, postgres
+):
+    address, out = postgres.address(schema="command"), tmp_path / "out"
+    ledger = Ledger(address).open("people", 2.5, 1e-5, create=True)
+    words = (*SPEND, "--ledger", address, "--dataset", "people", "--out")
+    done = run("release", data, *words, out)
+    assert done.exit_code == 0, done.output
+    assert ledger.spent("people") == pytest.approx(2.0, rel=1e-6)
+    assert (
+        ledger.history()[-1].facts["release_id"] == Release.load(out / "release.cloakgp").release_id
+    )
+    said = [done.output, fails(run("release", data, *words, tmp_path / "two"), "does not allow")]
+    for text in (*said, *(path.read_bytes().decode("latin-1") for path in out.iterdir())):
+        assert PASSWORD not in text
+        assert ESCAPED not in text

@@ -1,7 +1,7 @@
 """Values of options and settings files are read strictly."""
 
 import pytest
-from command_line import PLAN, fails, people, run
+from command_line import PLAN, SPEND, fails, people, run
 
 from cloakgp.cli.settings import readers
 from cloakgp.cli.tables import to_csv
@@ -55,3 +55,15 @@ def test_grids_are_linear_logarithmic_or_lists():
 def test_grids_that_are_none_are_refused(grid):
     with pytest.raises(CommandError, match="--grid"):
         readers.read_grid("--grid", grid)
+
+
+def test_an_address_of_a_ledger_is_checked_at_once_and_not_repeated(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(to_csv(people()))
+    words = (*SPEND, "--out", tmp_path / "out", "--dataset", "people", "--ledger")
+    text = fails(run("release", path, *words, "postgresql://u:hu/sh@h/db"), "--ledger: the address")
+    assert "hu/sh" not in text
+    config = tmp_path / "release.toml"
+    config.write_text('ledger = "postgresql://u:hu/sh@h/db"\ndataset = "people"\n')
+    words = (*SPEND, "--out", tmp_path / "out", "--config", config)
+    assert "hu/sh" not in fails(run("release", path, *words), "cannot be used")

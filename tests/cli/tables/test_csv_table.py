@@ -6,6 +6,7 @@ from command_line import PLAN, SPEND, fails, people, run
 
 from cloakgp.cli.tables import csv_table, read_columns
 from cloakgp.cli.tables.points import read_points
+from cloakgp.inputs.columns import Columns
 
 
 def test_only_the_columns_asked_for_become_numbers(data, monkeypatch):
@@ -116,5 +117,5 @@ def test_private_labels_that_look_like_a_header_are_not_listed(tmp_path):
 def test_one_column_with_decimal_commas_is_not_cut_at_them(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("age\n34,2\n40,1\n")
-    assert read_points(str(path), ["age"], ",")["age"].tolist() == [34.2, 40.1]
+    assert read_points(str(path), Columns.numbers(("age",), 1), ",")["age"].tolist() == [34.2, 40.1]
     fails(run("plan", path, *PLAN), "more or fewer fields", "decimal commas")

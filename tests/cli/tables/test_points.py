@@ -4,10 +4,11 @@ import pytest
 
 from cloakgp.cli.tables.points import read_points
 from cloakgp.errors import CommandError
+from cloakgp.inputs.columns import Columns
 
 
 def test_a_grid_over_several_inputs_is_their_product():
-    grid = read_points("b=1:2:2, a=5", ["a", "b"])
+    grid = read_points("b=1:2:2, a=5", Columns.numbers(("a", "b"), 2))
     assert grid.to_dict("list") == {"a": [5.0, 5.0], "b": [1.0, 2.0]}
 
 
@@ -16,9 +17,9 @@ def test_a_grid_over_several_inputs_is_their_product():
 )
 def test_a_grid_that_makes_no_sense_is_refused(spec):
     with pytest.raises(CommandError, match="--at"):
-        read_points(spec, ["a"])
+        read_points(spec, Columns.numbers(("a",), 1))
 
 
 def test_a_grid_is_never_larger_than_memory():
     with pytest.raises(CommandError, match="points"):
-        read_points("a=0:1:100000,b=0:1:100000", ["a", "b"])
+        read_points("a=0:1:100000,b=0:1:100000", Columns.numbers(("a", "b"), 2))

@@ -306,7 +306,7 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_about_the_choice_is_reported_and_refused(lie, chosen, tmp_path):
-    manifest, arrays = chosen._to_archive()
+    manifest, arrays = chosen.contents()
     manifest["selection"] = manifest["selection"] | LIES[lie]
     if lie == "a total smaller by little":
         manifest["selection"]["total_epsilon"] = 0.999999 * chosen.total_epsilon
@@ -318,7 +318,7 @@ def test_a_lie_about_the_choice_is_reported_and_refused(lie, chosen, tmp_path):
 
 
 def test_a_choice_that_is_impossible_is_not_even_read(chosen, tmp_path):
-    manifest, arrays = chosen._to_archive()
+    manifest, arrays = chosen.contents()
     manifest["selection"] = manifest["selection"] | {"epsilon": 1e6}
     write_archive(tmp_path / "r.zip", manifest, arrays)
     with pytest.raises(ReleaseFileError, match=r"selection\.epsilon"):

@@ -98,8 +98,8 @@ def test_the_name_that_dask_gives_an_array_is_not_one_of_a_column():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (FRAME[["age", "ill"]], "input column 'ill' is not a number"),
-        (FRAME[["age"]].assign(day=pd.Timestamp("2020-01-31")), "'day' holds dates"),
+        (FRAME[["age", "ill"]], "input column 'ill' holds labels, whose levels must be stated"),
+        (FRAME[["age"]].assign(day=pd.Timedelta(days=1)), "'day' holds durations"),
         (da.zeros((3, 2), dtype=complex), "input column '0' is not a number"),
         (da.zeros(3), "two dimensions"),
         (da.zeros((3, 2, 1)), "two dimensions"),

@@ -15,8 +15,10 @@ def test_a_commit_that_failed_and_left_nothing_says_so(store):
     with pytest.raises(LedgerError, match=r"the commit failed\. Nothing was spent\.$") as caught:
         spending("r1").record(store)
     assert caught.value.recorded is False
+    assert store.settled == 1  # nobody looks while the commit may still be going on
     store.commit_error = None
     spending("r1").record(store)
+    assert store.settled == 1
 
 
 def test_a_commit_that_failed_and_left_the_spend_says_that_it_is_wasted(store):

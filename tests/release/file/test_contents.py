@@ -390,4 +390,4 @@ def test_no_family_may_be_said_but_is_not_written(tmp_path):
     path = crafted(tmp_path / "r", "exact", lambda m, a: m["prior"].update(family=None))
     release = Release.load(path)
     assert release.facts.family is None
-    assert "family" not in release._to_archive()[0]["prior"]
+    assert "family" not in release.contents()[0]["prior"]

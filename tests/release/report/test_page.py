@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report_cases import CASES, NASTY, ON_A_GRID, case
+from report_cases import CASES, COMBINED, NASTY, ON_A_GRID, case
 
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.plan.parts import Chosen
@@ -29,7 +29,7 @@ def page(written):
     return written("curve").read_text()
 
 
-@pytest.mark.parametrize("name", [*CASES, *ON_A_GRID])
+@pytest.mark.parametrize("name", [*CASES, *ON_A_GRID, *COMBINED])
 def test_a_page_names_no_address_but_those_inside_of_it(written, name):
     page = written(name).read_text()
     assert page.startswith("<!DOCTYPE html>")
@@ -73,6 +73,17 @@ def test_the_page_says_what_was_published_and_what_it_means(page):
         assert part in said, part
 
 
+def test_the_page_of_a_combination_says_what_it_combines(written):
+    both, page = case("combined, learnt"), written("combined, learnt").read_text()
+    said = " ".join(words_of(page).split())
+    assert "2 differentially private releases, read together" in said
+    assert "What it combines" in said
+    assert "Do it again" not in said  # each release has settings of its own
+    for member in both.members:
+        assert f"{member.release_id}, made" in said
+    assert f"epsilon {both.total_epsilon:g}" in said
+
+
 def test_the_release_is_inside_the_page(page, tmp_path):
     data = re.search(r'href="data:application/zip;base64,([^"]*)" download="release', page)[1]
     path = tmp_path / "release.cloakgp"
@@ -109,7 +120,7 @@ def test_a_private_choice_is_part_of_the_guess():
 
 def test_what_verify_found_is_on_the_page(monkeypatch):
     bad = VerificationReport((Check("noise", False, "too <little>"),), ("far too quiet",))
-    monkeypatch.setattr(room, "verify", lambda release, signature: bad)
+    monkeypatch.setattr(Release, "checked", lambda release, signature: bad)
     said = words_of(report_page(case("stationary")))
     assert "THE GUARANTEE DOES NOT HOLD" in said
     assert "Tossing a coin" not in said

@@ -145,3 +145,8 @@ def test_no_name_becomes_html_where_the_registry_shows_markdown():
 def test_a_trial_has_no_place_in_the_registry():
     with pytest.raises(ValueError, match="NOT private"):
         registry_entry(case("not private"))
+
+
+def test_a_combination_is_described_release_by_release():
+    with pytest.raises(ValueError, match="no deployment of its own"):
+        registry_entry(case("combined, learnt"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from browser import PHONE, Watched, opened
-from report_cases import CASES, NASTY, ON_A_GRID, case
+from report_cases import CASES, COMBINED, NASTY, ON_A_GRID, case
 
 from cloakgp import Release
 from cloakgp.release.report.readings import reading_of
@@ -27,7 +27,7 @@ def column(answers, key):
     return np.array([[one[key] for one in answer] for answer in answers])
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *COMBINED])
 def test_the_page_predicts_as_python_does_among_people_and_beyond(started, written, name):
     release = case(name)
     points = places(release)

@@ -7,7 +7,7 @@ is one entry of the ledger; this command is for those who want to look at the bo
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
@@ -18,12 +18,16 @@ from cloakgp.cli.screen import complain, print_json, say, screen, working
 from cloakgp.cli.settings.options import (
     AsJson,
     Data,
+    Dates,
     Decimal,
+    Levels,
+    Missing,
     Yes,
     flag,
     number_option,
     read_setting,
     setting_option,
+    told_inputs,
 )
 from cloakgp.cli.tables import read_columns
 from cloakgp.cli.wording import explained
@@ -51,6 +55,9 @@ def bounds_command(
     epsilon: Annotated[float, number_option("What the choice spends")],
     quantiles: Annotated[str | None, setting_option("bounds_quantiles")] = None,
     groups: Annotated[str | None, setting_option("groups")] = None,
+    levels: Levels = None,
+    dates: Dates = None,
+    missing: Missing = None,
     decimal: Decimal = None,
     ledger: Annotated[str | None, setting_option("ledger")] = None,
     dataset: Annotated[str | None, setting_option("dataset")] = None,
@@ -67,18 +74,23 @@ def bounds_command(
         check_consent(yes)
     if (ledger is None) != (dataset is None):
         raise CommandError("--ledger and --dataset belong together: name both, or neither")
+    book = read_setting("ledger", ledger)
     names = {
         name: read_setting(name, told) for name, told in (("inputs", inputs), ("output", output))
     }
     if len(names["output"]) != 1:
         raise CommandError("--output must name one private column; bounds are chosen for one")
+    told = told_inputs(names["inputs"], levels=levels, dates=dates, missing=missing)
+    kinds: dict[str, Any] = {"stated": told.columns, "found_levels": told.found_levels}
     owners, sign = read_setting("groups", groups), read_setting("decimal", decimal)
     shares = read_setting("bounds_quantiles", quantiles) or (0.01, 0.99)
     candidates = read_setting("bounds_grid", grid)
     with explained():
         asked = BoundsGrid(candidates, shares, epsilon)
     with working():
-        public = read_columns(data, names["inputs"], owners, present=names["output"], decimal=sign)
+        public = read_columns(
+            data, names["inputs"], owners, present=names["output"], decimal=sign, **kinds
+        )
         assert isinstance(public.inputs, pd.DataFrame)
         with explained():
             plan = asked.plan(len(public.inputs), groups=public.groups)
@@ -89,11 +101,13 @@ def bounds_command(
     if not (yes or _agreed(plan)):
         complain(f"nothing was chosen. {progress.fate()}")
         raise typer.Exit(1)
-    progress.ledger = None if ledger is None else WatchedLedger(ledger)
+    progress.ledger = None if book is None else WatchedLedger(book)
     with working() as step:
         step("Reading the private column and choosing")
         progress.private = True
-        now = read_columns(data, names["inputs"], owners, outputs=names["output"], decimal=sign)
+        now = read_columns(
+            data, names["inputs"], owners, outputs=names["output"], decimal=sign, **kinds
+        )
         assert isinstance(now.outputs, pd.DataFrame)
         if not public.inputs.equals(now.inputs):
             raise CommandError(f"{printable(data)} changed since the plan; start again")
@@ -105,6 +119,7 @@ def bounds_command(
                 shares,
                 now.groups,
                 inputs=now.inputs,
+                columns=told.columns or None,
                 ledger=progress.ledger,
                 dataset=dataset,
             )

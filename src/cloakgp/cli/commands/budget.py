@@ -1,11 +1,13 @@
-"""The command line of the ledger: ``cloakgp budget open | show | history | export``.
+"""The command line of the ledger: ``cloakgp budget open | show | history | export | copy | sql``.
 
-Only ``open`` writes, and it spends nothing; it makes a new file if asked to.  The other three read
-and check every hash on the way.
+Nothing here spends.  ``open`` writes, and makes a new ledger if asked to; ``copy`` moves a ledger
+to another place; ``sql`` is for administrators of PostgreSQL.  The others read and check every hash
+on the way.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,23 +20,30 @@ from cloakgp.cli.preflight import check_file
 from cloakgp.cli.screen import print_json, screen, working
 from cloakgp.cli.settings.options import (
     AsJson,
+    Dates,
     Decimal,
+    Levels,
+    Missing,
     flag,
     number_option,
     path_option,
     read_setting,
+    told_inputs,
 )
 from cloakgp.cli.tables import read_columns
-from cloakgp.cli.tables.blocks import come_in_blocks
+from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
 from cloakgp.cli.wording import explained
 from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.estimators.people import identity_of
 from cloakgp.files import write_file
-from cloakgp.inputs.blocks import scan
+from cloakgp.inputs.columns import recognise
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
+from cloakgp.privacy.ledger.address import SCHEMA as DEFAULT_SCHEMA
+from cloakgp.privacy.ledger.address import checked_schema
+from cloakgp.privacy.ledger.tables import PARTS, sql
 
 #: Lines of a table, at most; ``--json`` and ``export`` give all.
 MOST_LINES = 60
@@ -45,7 +54,9 @@ app = typer.Typer(
     help="Keep track of what data sets have spent: open a budget, see what is left.",
 )
 
-File = Annotated[str, typer.Argument(help="The ledger file", metavar="LEDGER")]
+File = Annotated[
+    str, typer.Argument(help="The ledger: a file, or postgresql://...", metavar="LEDGER")
+]
 Dataset = Annotated[str, typer.Argument(help="Name of the data set", metavar="DATASET")]
 OneDataset = Annotated[
     str | None,
@@ -79,6 +90,9 @@ def open_command(
         str | None, typer.Option(help="Its public columns", metavar="NAME[,NAME]")
     ] = None,
     decimal: Decimal = None,
+    levels: Levels = None,
+    dates: Dates = None,
+    missing: Missing = None,
     new: Annotated[bool, flag("--new", "Make the ledger if there is none")] = False,
     same_inputs: Annotated[
         bool, flag("--same-inputs", "Allow the inputs of another data set: they are other people")
@@ -95,19 +109,19 @@ def open_command(
             dataset,
             epsilon,
             delta,
-            _inputs(inputs_from, inputs, decimal),
+            _inputs(inputs_from, inputs, decimal, levels=levels, dates=dates, missing=missing),
             create=new,
             allow_same_inputs=same_inputs,
             allow_other_inputs=other_inputs,
         )
         balance, head = book.balances(dataset)[0], book.verify()
     if as_json:
-        print_json({"ledger": str(book.path), "head": head, **asdict(balance)})
+        print_json({"ledger": book.name, "head": head, **asdict(balance)})
         return
     _say(
         f"{balance.dataset} may spend epsilon = {balance.epsilon:g} at delta = {balance.delta:g} "
         f"in all; {rounded_down(balance.remaining)} is left for one more release. Kept in "
-        f"{book.path}."
+        f"{book.name}."
     )
 
 
@@ -119,15 +133,19 @@ def show_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = Fal
         balances = book.balances(dataset)
         entries = book.history(dataset)
         head = book.verify()
+        elsewhere = book.moved_to()
         reports = [_report(balance, entries) for balance in balances]
     if as_json:
-        print_json({"ledger": str(book.path), "head": head, "datasets": reports})
+        told = {"ledger": book.name, "head": head, "moved_to": elsewhere, "datasets": reports}
+        print_json(told)
         return
     for report in reports:
         screen().print(_account(report))
         screen().print()
     if not reports:
         _say("No data set is open; `cloakgp budget open` opens one.")
+    if elsewhere is not None:
+        _say(f"This ledger is closed: it was moved to {elsewhere}. Spend there.")
     _say(f"Last hash {head}: kept elsewhere, it shows later that nothing was rewritten.")
 
 
@@ -139,7 +157,7 @@ def history_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = 
         entries = book.history(dataset)
     if as_json:
         rows = [asdict(entry) for entry in entries]
-        print_json({"ledger": str(book.path), "entries": rows})
+        print_json({"ledger": book.name, "entries": rows})
         return
     grid = _grid(None, ("no.", "when (UTC)", "who", "event", "data set", "what", "release"))
     for entry in entries[-MOST_LINES:]:
@@ -169,7 +187,7 @@ def export_command(
         check_file("--out", out, (".csv", ".jsonl"), force)
     with explained():
         book = Ledger(ledger)
-        if out is not None and out.exists() and book.path.exists() and out.samefile(book.path):
+        if out is not None and _is_file(book, out):
             raise CommandError("--out would overwrite the ledger itself")
         entries = [asdict(entry) for entry in book.history()]
         if out is not None:
@@ -180,10 +198,82 @@ def export_command(
     if as_json:
         place = None if out is None else str(out)
         head = entries[-1]["hash"]
-        print_json({"ledger": str(book.path), "out": place, "head": head, "entries": entries})
+        print_json({"ledger": book.name, "out": place, "head": head, "entries": entries})
+
+
+@app.command(
+    "copy",
+    epilog="Examples:\n\n"
+    "cloakgp budget copy budget.ledger postgresql://alice@server/budgets\n\n"
+    "cloakgp budget copy postgresql://alice@server/budgets archive.ledger --yes",
+)
+def copy_command(
+    source: Annotated[str, typer.Argument(help="The ledger as it is", metavar="FROM")],
+    target: Annotated[str, typer.Argument(help="An empty place", metavar="TO")],
+    yes: Annotated[bool, flag("--yes", "Close the old one without asking")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Move a ledger between files and servers, every hash as it was, and close the old one."""
+    with explained():
+        old, new = Ledger(source), Ledger(target)
+        old.verify()
+        if not (yes or _agreed(old, new)):
+            raise CommandError(f"not moved; {old.name} is as it was")
+        with working("Moving every entry"):
+            head = old.move_to(new)
+        entries = new.history()
+    if as_json:
+        print_json({"from": old.name, "ledger": new.name, "head": head, "entries": len(entries)})
+        return
+    _say(
+        f"{len(entries)} entries are in {new.name} now, and every hash was checked. Use it from "
+        f"now on: {old.name} is closed, and whoever tries to spend there is told where to go."
+    )
+    _say(f"Last hash {head}: kept elsewhere, it shows later that nothing was rewritten.")
+
+
+def _agreed(old: Ledger, new: Ledger) -> bool:
+    """Ask on a terminal; without one nobody has agreed."""
+    if not sys.stdin.isatty():
+        raise CommandError(
+            "the old ledger is closed for good, so this asks first, but there is no terminal to "
+            "ask on; give --yes to agree in advance"
+        )
+    names = printable(old.name), printable(new.name)
+    question = f"{names[0]} will be closed, and {names[1]} goes on from there.\nMove now? [y/N] "
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+@app.command(
+    "sql",
+    epilog="Examples:\n\n"
+    "cloakgp budget sql | psql --set ON_ERROR_STOP=1 --dbname budgets\n\n"
+    "cloakgp budget sql --schema trial --only roles",
+)
+def sql_command(
+    schema: Annotated[
+        str, typer.Option(help="Schema to hold the ledger", metavar="NAME")
+    ] = DEFAULT_SCHEMA,
+    only: Annotated[
+        str | None, typer.Option(help="One part of it", metavar="tables|roles", show_default=False)
+    ] = None,
+) -> None:
+    """Print the SQL that makes the tables and the roles of a ledger on PostgreSQL."""
+    if only not in (None, "tables", "roles"):
+        raise CommandError(f"--only must be tables or roles, got {printable(repr(only))}")
+    with explained():
+        parts = [sql(part, checked_schema(schema)) for part in PARTS if only in (None, part)]
+    print("BEGIN;\n\n" + "\n".join(parts) + "\nCOMMIT;")
 
 
 # ----------------------------------------------------------------------------------- what is shown
+
+
+def _is_file(book: Ledger, path: Path) -> bool:
+    """Tell whether a ledger is this file."""
+    mine = book.path
+    return mine is not None and path.exists() and mine.exists() and path.samefile(mine)
 
 
 def _report(balance: Balance, entries: list[Entry]) -> dict[str, Any]:
@@ -241,6 +331,8 @@ def _what(facts: dict[str, Any]) -> str:
         same = facts["same_inputs_as"]
         note = f"; same inputs as {', '.join(same)}, allowed" if same else ""
         return f"cap epsilon = {facts['epsilon']:g}, delta = {facts['delta']:g}{note}"
+    if facts["event"] in ("moved", "arrived"):
+        return next(f"{way} {facts[way]}" for way in ("to", "from") if way in facts)
     return str(facts.get("what", ""))
 
 
@@ -249,15 +341,21 @@ def _say(text: str) -> None:
     console.print(Text(printable(text)), soft_wrap=not console.is_terminal)
 
 
-def _inputs(path: Path | None, names: str | None, decimal: str | None) -> Any:
-    """Read the public columns that the data set is recognised by."""
+def _inputs(
+    path: Path | None, names: str | None, decimal: str | None, **columns: list[str] | None
+) -> Any:
+    """Read the public columns that the data set is recognised by, as a fit sees them."""
     if (path is None) != (names is None):
         raise CommandError("--inputs-from and --inputs belong together: a table, and its columns")
     if path is None or names is None:
         return None
-    columns = [name.strip() for name in names.split(",")]
+    settings = told_inputs(tuple(name.strip() for name in names.split(",")), **columns)
+    kinds = {"stated": settings.columns, "found_levels": settings.found_levels}
     if come_in_blocks(path):
         with working("Looking at the inputs"), threads(None):
-            return identity_of(scan(path, inputs=columns)[0])
-    read: Any = read_columns(path, columns, decimal=read_setting("decimal", decimal)).inputs
-    return read.to_numpy()
+            table: Any = scan_columns(path, settings.inputs, **kinds).inputs  # type: ignore[arg-type]
+            return identity_of(table)
+    sign = read_setting("decimal", decimal)
+    read: Any = read_columns(path, settings.inputs, decimal=sign, **kinds).inputs  # type: ignore[arg-type]
+    encoding = recognise(read, settings.columns)
+    return read.to_numpy() if encoding is None else encoding.rows(read, "the table")

@@ -77,7 +77,7 @@ def demo_command(
         release = publish(job, plan, out, ctx.obj, step)
     show_release(console, release, out)
     heading(console, "Predict: free", f"cloakgp predict {out / RELEASE} --at age=0:80:9")
-    console.print(table(predictions(release, read_points("age=0:80:9", settings.inputs))))
+    console.print(table(predictions(release, read_points("age=0:80:9", release.facts.encoding))))
     heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
     loaded = Release.load(out / RELEASE)
     show_verification(console, loaded, loaded.verify())
@@ -98,7 +98,7 @@ def _demo_of_labels(out: Path, progress: Progress) -> None:
         release = publish(job, job.plan(), folder, progress, step)
     show_release(console, release, folder)
     heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
-    frame = predictions(release, read_points("age=20:90:8", settings.inputs))
+    frame = predictions(release, read_points("age=20:90:8", release.facts.encoding))
     console.print(table(frame[["age", "diagnosis", "diagnosis_p_no", "diagnosis_p_yes"]]))
 
 

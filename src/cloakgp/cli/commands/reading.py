@@ -39,7 +39,8 @@ from cloakgp.release.verify import VerificationReport
 PREDICT_EXAMPLES = (
     "Examples:\n\n"
     "cloakgp predict pub/release.cloakgp --at age=0:90:10\n\n"
-    'cloakgp predict map.cloakgp --at "age=0:90:10,weight=20:60:5" --out grid.csv'
+    'cloakgp predict map.cloakgp --at "age=0:90:10,weight=20:60:5" --out grid.csv\n\n'
+    'cloakgp predict visits.cloakgp --at "region=north|south,visit=2024-05-01"'
 )
 VERIFY_EXAMPLES = (
     "Examples:\n\ncloakgp verify pub/release.cloakgp\n\n"
@@ -76,7 +77,7 @@ def predict_command(
             f"{printable(release)} is NOT private, and a file of its predictions might be taken "
             "for private; give --not-private to write it anyway"
         )
-    points = read_points(at, loaded.facts.names, sign)
+    points = read_points(at, loaded.facts.encoding, sign)
     frame = marked_predictions(loaded, points)
     if out is not None:
         write_file(out, to_csv(frame))
@@ -146,10 +147,11 @@ def _compared(
     release: Release, data: Path, exposure: str | None, decimal: str, jobs: int | None
 ) -> VerificationReport:
     """Check a release and compare it with the public columns of the data."""
-    names = release.facts.names
+    encoding = release.facts.encoding
+    names, stated = encoding.labels, {} if encoding.plain else encoding.by_name
     with working("Comparing the release with the data"), explained(), threads(jobs):
         if come_in_blocks(data):
-            columns = scan_columns(data, names, exposure=exposure)
+            columns = scan_columns(data, names, exposure=exposure, stated=stated)
         else:
-            columns = read_columns(data, names, exposure=exposure, decimal=decimal)
+            columns = read_columns(data, names, exposure=exposure, decimal=decimal, stated=stated)
         return release.verify(columns.inputs, columns.exposure)

@@ -16,6 +16,7 @@ def check(settings: Declared) -> None:
         raise CommandError(
             "--inputs is missing: name the public columns to predict from, such as --inputs age"
         )
+    check_columns_told(settings)
     _check_task(settings)
     _check_bounds(settings)
     _check_counts(settings)
@@ -27,7 +28,7 @@ def check(settings: Declared) -> None:
         )
     if (settings.ledger is None) != (settings.dataset is None):
         raise CommandError(
-            "--ledger and --dataset belong together: name the ledger file, and the data set in it "
+            "--ledger and --dataset belong together: name the ledger, and the data set in it "
             "(`cloakgp budget open` makes both)"
         )
     if settings.max_rows is not None and settings.groups is None:
@@ -41,6 +42,23 @@ def check(settings: Declared) -> None:
             f"{listed(both)} is named as private and as public; --inputs, --groups and --exposure "
             "are published as they are"
         )
+
+
+def check_columns_told(settings: Declared) -> None:
+    """Refuse words about columns that are no inputs, or that contradict each other."""
+    for name in ("levels", "dates", "missing"):
+        told = dict(getattr(settings, name))
+        if other := [column for column in told if column not in settings.inputs]:
+            raise CommandError(
+                f"{option_of(name)} speaks of {listed(other)}, which is not among --inputs"
+            )
+    if both := [column for column in dict(settings.levels) if column in dict(settings.dates)]:
+        raise CommandError(f"{listed(both)} is named in --levels and in --dates; name it in one")
+    if unsaid := [name for name in settings.found_levels if name in dict(settings.missing)]:
+        raise CommandError(
+            f"--missing {unsaid[0]} needs the levels of that column too: --levels {unsaid[0]}=…"
+        )
+    _ = settings.columns
 
 
 def _check_task(settings: Declared) -> None:

@@ -10,6 +10,7 @@ defaults.  There is no setting that makes noise repeatable.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from inspect import signature
@@ -19,12 +20,14 @@ from cloakgp.cli.settings import readers
 from cloakgp.cli.settings.readers import Reader, one_of, wrong
 from cloakgp.cli.tables.numerals import as_number
 from cloakgp.decode.decoder import Decode
+from cloakgp.errors import CommandError, printable
 from cloakgp.estimators.classification import PrivateGPClassifier
 from cloakgp.estimators.counts import PrivateGPCountRegressor
 from cloakgp.estimators.regression import PrivateGPRegressor
 from cloakgp.estimators.search.search import PrivateGridSearch
 from cloakgp.gp.kernels.grammar import Kernel
 from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs.columns import Category, Column, Date, Number
 from cloakgp.plan.facts import DesignName
 from cloakgp.plan.outcomes import Task
 from cloakgp.privacy.choice.losses import Loss
@@ -91,6 +94,24 @@ class Declared:
 
     task: Task = setting(one_of(Task), "What the private column holds", default="regression")
     inputs: tuple[str, ...] = setting(readers.NAMES, "Public columns to predict from", default=())
+    levels: Mapping[str, tuple[str, ...]] = setting(
+        readers.LEVELS,
+        "Levels of a category among the inputs; a name alone takes those in the file; repeatable",
+        default=(),
+        repeated=True,
+    )
+    dates: Mapping[str, str] = setting(
+        readers.DATES,
+        "An input of dates, and the public date that days are counted from; repeatable",
+        default=(),
+        repeated=True,
+    )
+    missing: Mapping[str, str] = setting(
+        readers.STAND_INS,
+        "What stands for missing values of an input, which is otherwise refused; repeatable",
+        default=(),
+        repeated=True,
+    )
     output: tuple[str, ...] = setting(readers.NAMES, "Private columns", default=())
     exposure: str | None = setting(
         readers.NAME, "Public column: years watched, people at risk or the like"
@@ -124,7 +145,7 @@ class Declared:
         one_of(Mechanism), "How to choose", panel=GUARANTEE, commands=SELECTION, search="mechanism"
     )
     ledger: str | None = setting(
-        readers.FILE,
+        readers.LEDGER,
         "Budget ledger to spend from",
         panel=GUARANTEE,
         commands=SPENDING,
@@ -211,6 +232,35 @@ class Declared:
     rank: int | None = setting(
         readers.COUNT, "Publish at most this many numbers", panel=MODEL, varied=True
     )
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """What inputs are, as far as it is stated: categories, dates, and what may be missing."""
+        found: dict[str, Column] = {}
+        levels, dates, missing = dict(self.levels), dict(self.dates), dict(self.missing)
+        for name in dict.fromkeys([*levels, *dates, *missing]):
+            fill = missing.get(name)
+            try:
+                if name in dates:
+                    found[name] = Date(dates[name], missing=fill)
+                elif levels.get(name):
+                    found[name] = Category(levels[name], fill)
+                elif name not in levels:
+                    number = as_number(fill)
+                    if number is None:
+                        raise ValueError(
+                            f"{fill!r} is no number; for a category give its levels too, with "
+                            f"--levels {name}=…"
+                        )
+                    found[name] = Number(missing=number)
+            except ValueError as error:
+                raise CommandError(f"column {printable(name)!r}: {printable(error)}") from None
+        return found
+
+    @property
+    def found_levels(self) -> tuple[str, ...]:
+        """Categories whose levels are those that the table has."""
+        return tuple(name for name, levels in dict(self.levels).items() if not levels)
 
     @property
     def labels(self) -> list[Any]:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cloakgp.cli.settings.declared import DECLARED, default_of, help_of, option_of
+from cloakgp.cli.settings.checks import check_columns_told
+from cloakgp.cli.settings.declared import DECLARED, Declared, default_of, help_of, option_of
 from cloakgp.cli.settings.settings import Settings
 from cloakgp.cli.tables.numerals import read_number
 
@@ -44,11 +45,19 @@ def setting_option(name: str, help: str | None = None) -> Any:
     )
 
 
-def read_setting(name: str, value: str | None) -> Any:
+def read_setting(name: str, value: Any) -> Any:
     """Return the value of a setting that was given to a command which takes no others."""
     if value is None:
         return default_of(name)
     return DECLARED[name].reader.read(option_of(name), value)
+
+
+def told_inputs(names: tuple[str, ...], **columns: list[str] | None) -> Declared:
+    """Return what a command that takes no other settings is told of its inputs."""
+    told = {each: read_setting(each, value or None) for each, value in columns.items()}
+    settings = Declared(inputs=names, **told)
+    check_columns_told(settings)
+    return settings
 
 
 def read_path(text: str) -> Path:
@@ -76,6 +85,9 @@ Saved = Annotated[Path, typer.Argument(help="A release file", metavar="RELEASE",
 Config = Annotated[Path | None, path_option("Settings; flags override them", "FILE.toml")]
 Decimal = Annotated[str | None, setting_option("decimal")]
 Jobs = Annotated[str | None, setting_option("jobs")]
+Levels = Annotated[list[str] | None, setting_option("levels")]
+Dates = Annotated[list[str] | None, setting_option("dates")]
+Missing = Annotated[list[str] | None, setting_option("missing")]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object and nothing else")]
 Force = Annotated[bool, flag("--force", "Overwrite existing outputs")]
 Yes = Annotated[bool, flag("--yes", "Spend without asking")]

@@ -14,6 +14,10 @@ import numpy as np
 from cloakgp.cli.tables.numerals import as_number, read_whole_number
 from cloakgp.errors import CommandError, printable
 from cloakgp.gp.kernels.grammar import Kernel, parse_kernel
+from cloakgp.inputs.columns.kinds import ORIGIN, Date
+from cloakgp.inputs.columns.values import moment_of
+from cloakgp.privacy.ledger import LedgerError
+from cloakgp.privacy.ledger.address import is_address, server_address
 
 #: Bounds that are to be chosen privately.
 PRIVATE = "private"
@@ -102,6 +106,17 @@ def read_file(where: str, value: Any) -> str:
     return read_string(where, str(value))
 
 
+def read_ledger(where: str, value: Any) -> str:
+    """Return the file or the address of a ledger; what may hold a password is not repeated."""
+    if is_address(value):
+        try:
+            server_address(value)
+        except LedgerError as error:
+            raise CommandError(f"{printable(where)}: {error}") from None
+        return str(value)
+    return read_file(where, value)
+
+
 def read_names(where: str, value: Any) -> tuple[str, ...]:
     """Return names of columns, each of them once."""
     parts = value.split(",") if isinstance(value, str) else value
@@ -153,6 +168,60 @@ def one_of(names: Any) -> Reader:
     return Reader("|".join(get_args(names)), read)
 
 
+def read_levels(where: str, value: Any) -> dict[str, tuple[str, ...]]:
+    """Return the levels of columns: "region=north,south", "region" alone, or a table of lists.
+
+    No levels: they are those that the column has.
+    """
+    found = {}
+    for name, levels in _pairs(where, value, "a column and its levels: region=north,south"):
+        parts = levels.split(",") if isinstance(levels, str) else levels
+        named = [] if levels in (None, True) else parts
+        if not isinstance(named, list):
+            raise wrong(where, levels, "a list of levels")
+        found[name] = tuple(
+            read_string(where, str(part) if _is_number(part) else part) for part in named
+        )
+    return found
+
+
+def read_dates(where: str, value: Any) -> dict[str, str]:
+    """Return what days are counted from: "visit=2020-01-01", "visit" alone, or a table."""
+    found = {}
+    for name, origin in _pairs(where, value, "a column and a public date: visit=2020-01-01"):
+        given = ORIGIN if origin in (None, True) else origin
+        moment = moment_of(given)
+        if moment is None:
+            raise wrong(where, str(given), "a column and a public date: visit=2020-01-01")
+        found[name] = Date(moment).origin  # type: ignore[arg-type]
+    return found
+
+
+def read_stand_ins(where: str, value: Any) -> dict[str, str]:
+    """Return what stands for missing values: "region=unknown", "age=40", or a table."""
+    wanted = "a column and what stands for its missing values: region=unknown"
+    found = {}
+    for name, given in _pairs(where, value, wanted):
+        if given in (None, True) or isinstance(given, bool | list | dict):
+            raise wrong(where, name, wanted)
+        found[name] = read_string(where, str(given))
+    return found
+
+
+def _pairs(where: str, value: Any, wanted: str) -> list[tuple[str, Any]]:
+    """Return names of columns with what is said of each: of strings, or of a settings file."""
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    else:
+        strings = value if isinstance(value, list) else [value]
+        split = [str(string).partition("=") for string in strings]
+        pairs = [(name.strip(), rest if sign else None) for name, sign, rest in split]
+    names = [name for name, _ in pairs]
+    if not names or "" in names or len(set(names)) < len(names):
+        raise wrong(where, value, f"{wanted}, each column once")
+    return pairs
+
+
 NUMBER = Reader("NUMBER", read_number)
 NUMBERS = Reader("NUMBER", read_numbers)
 COUNT = Reader("N", read_count)
@@ -166,6 +235,10 @@ LABELS = Reader("LABEL,LABEL", read_labels)
 KERNEL = Reader("SPEC", read_kernel)
 PLACES = Reader("NAME=LO:HI:COUNT|FILE", read_string)
 FILE = Reader("FILE", read_file)
+LEVELS = Reader("NAME=LEVEL,LEVEL", read_levels)
+DATES = Reader("NAME=DATE", read_dates)
+STAND_INS = Reader("NAME=VALUE", read_stand_ins)
+LEDGER = Reader("FILE|ADDRESS", read_ledger)
 LEARN = Reader("auto|yes|no", read_learn)
 DECIMAL = Reader(".|,", read_decimal)
 

@@ -40,7 +40,7 @@ class Settings(Declared):
         if self.chooses_bounds:
             forms["bounds"] = self.grid()
         taken = given.keys() & signature(kind).parameters.keys()
-        return kind(**{n: forms.get(n, given[n]) for n in taken})
+        return kind(columns=self.columns or None, **{n: forms.get(n, given[n]) for n in taken})
 
     def grid(self) -> BoundsGrid:
         """Return the candidates for bounds that these settings describe."""

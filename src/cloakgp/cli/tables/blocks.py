@@ -5,16 +5,17 @@ Nothing but footers is read here.  The private column is opened block by block, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cloakgp.cli.tables.reading import PARQUET_ENDINGS, Columns
-from cloakgp.errors import CommandError, printable
+from cloakgp.errors import CommandError, TableError, printable
 from cloakgp.estimators.people import MOST_EXACT
 from cloakgp.inputs.arrow import open_parquet
 from cloakgp.inputs.blocks import BlockColumn, scan
 from cloakgp.inputs.blocks.scanning import narrowed
+from cloakgp.inputs.columns import Column
 
 
 def come_in_blocks(path: Path, groups: str | None = None) -> bool:
@@ -42,18 +43,37 @@ def scan_columns(
     exposure: str | None = None,
     *,
     strings: bool = False,
+    stated: Mapping[str, Column] | None = None,
+    found_levels: Sequence[str] = (),
 ) -> Columns:
     """Return columns of a Parquet file, or of a folder of them, in blocks.
 
     ``outputs`` are private; with ``strings`` they are labels, which are read as strings.
+    ``stated`` says what inputs are.
     """
+    if found_levels:
+        name = printable(found_levels[0])
+        raise CommandError(
+            f"--levels {name} takes the levels from the table, and {printable(path)} is read in "
+            f"blocks; name them: --levels {name}=north,south"
+        )
     public = [*dict.fromkeys([*inputs, *([] if exposure is None else [exposure])])]
     private = outputs[0] if len(outputs) == 1 else list(outputs) or None
-    table, column = scan(path, inputs=public, output=private)
+    try:
+        table, column = scan(path, inputs=public, output=private, columns=stated)
+    except TableError as error:
+        raise CommandError(in_levels(str(error))) from None
     return Columns(
         inputs=narrowed(table, tuple(inputs)),
         exposure=None if exposure is None else narrowed(table, (exposure,)),
         outputs=_as_strings(column) if strings and column is not None else column,
+    )
+
+
+def in_levels(message: str) -> str:
+    """Return a message about columns in the words of the command line."""
+    return message.replace(
+        "columns={'region': Category(['north', 'south'])}", "--levels region=north,south"
     )
 
 

@@ -15,10 +15,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from cloakgp.cli.tables.columns import NumberColumn
 from cloakgp.cli.tables.numerals import MISSING, looks_like_data, number_format, read_number
 from cloakgp.errors import CommandError, listed, printable
+from cloakgp.inputs.columns import Boolean, Column
 
 #: A header longer than this is no header.
 LONGEST_HEADER = 1 << 20
@@ -94,6 +96,15 @@ class CsvTable:
             if read_number(cell, self.decimal) is None and cell.lower() not in MISSING:
                 return cell
         return ""
+
+    def kind(self, name: str) -> Column | None:
+        """Return what a public column is if its words tell: true and false are booleans."""
+        words = {cell.lower() for cell in self.cells[name]} - MISSING
+        return Boolean() if words and words <= {"true", "false"} else None
+
+    def raw(self, name: str, known: Sequence[str]) -> pd.Series:
+        """Return a public column as it is written, None where a cell is missing."""
+        return pd.Series(self.strings(name, known), dtype=object)
 
     def strings(self, name: str, known: Sequence[str] = ()) -> list[str | None]:
         """Return a column as labels; those that are ``known`` are not missing."""

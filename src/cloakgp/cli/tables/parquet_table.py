@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from cloakgp.cli.tables.columns import NumberColumn
 from cloakgp.errors import CommandError, listed, printable
 from cloakgp.inputs.arrow import check_dots, floats_of, kind_of, open_parquet
+from cloakgp.inputs.blocks.scanning import column_of_type
+from cloakgp.inputs.columns import Boolean, Column, Date
+from cloakgp.inputs.columns.series import all_series
 
 
 class ParquetTable:
@@ -54,6 +58,15 @@ class ParquetTable:
     def example(self, name: str) -> str:
         """Return nothing: columns of a file with types need no example."""
         return ""
+
+    def kind(self, name: str) -> Column | None:
+        """Return what a public column is if its type tells; of numbers and labels it does not."""
+        column = column_of_type(self.table[name].type)
+        return column if isinstance(column, Boolean | Date) else None
+
+    def raw(self, name: str, known: Sequence[str]) -> pd.Series:
+        """Return a public column as it is."""
+        return all_series(self.table.select([name]))[0]
 
     def strings(self, name: str, known: Sequence[str] = ()) -> list[str | None]:
         """Return a column as labels."""

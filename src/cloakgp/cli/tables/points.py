@@ -1,10 +1,12 @@
-"""Points to predict at: a grid in one line, or the input columns of a file."""
+"""Points to predict at: a grid in one line, or the input columns of a file.
+
+Both speak of inputs as people have them: levels, dates, booleans and numbers.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from cloakgp.cli.tables import read_columns
 from cloakgp.cli.tables.numerals import as_number
 from cloakgp.errors import CommandError, listed, printable
+from cloakgp.inputs.columns import Boolean, Category, Column, Columns, Date, Number
 
 Array = NDArray[np.float64]
 
@@ -21,46 +24,98 @@ Array = NDArray[np.float64]
 MOST_POINTS = 1_000_000
 
 
-def read_points(spec: str, names: Sequence[str], decimal: str = ".") -> pd.DataFrame:
-    """Return the points of a grid (``age=0:90:10,weight=20:60:5``) or of a file.
+def read_points(spec: str, inputs: Columns, decimal: str = ".") -> pd.DataFrame:
+    """Return the points of a grid (``age=0:90:10,region=north|south``) or of a file.
 
-    Of a file only the columns ``names`` are read, whatever else it has.
+    Of a file only the columns of ``inputs`` are read, whatever else it has.
     """
     if not spec.strip():
         raise CommandError("--at is empty: give a grid such as age=0:90:10, or a file")
     if "=" in spec and not Path(spec).exists():
-        return _grid(spec, names)
-    return read_columns(Path(spec), names, decimal=decimal).inputs
+        return _grid(spec, inputs)
+    names = inputs.labels
+    stated = {} if inputs.plain else inputs.by_name
+    read = read_columns(Path(spec), names, decimal=decimal, stated=stated).inputs
+    assert isinstance(read, pd.DataFrame)
+    return read
 
 
-def _grid(spec: str, names: Sequence[str]) -> pd.DataFrame:
-    axes: dict[str, Array] = {}
+def _grid(spec: str, inputs: Columns) -> pd.DataFrame:
+    known, axes = inputs.by_name, dict[str, Array]()
     for part in spec.split(","):
         name, _, text = (piece.strip() for piece in part.partition("="))
-        axis = _axis([as_number(piece) for piece in text.split(":")])
+        column = known.get(name, Number())
+        axis = codes_of(column, text)
         if axis is None or name in axes:
-            raise CommandError(
-                f"--at {printable(part)!r} is neither a file that exists nor a grid such as "
-                f"age=0:90:10 (name=lo:hi:count, lo <= hi, a count of 1 to {MOST_POINTS}, each "
-                "input once) nor a single value such as age=30"
-            )
+            raise CommandError(_wrong(part, column))
         axes[name] = axis
-    if set(axes) != set(names):
+    if set(axes) != set(known):
         raise CommandError(
-            f"--at gives {listed(list(axes))}, but the inputs are {listed(names)}; give each once"
+            f"--at gives {listed(list(axes))}, but the inputs are {listed([*known])}; give each "
+            "once"
         )
     if math.prod(len(axis) for axis in axes.values()) > MOST_POINTS:
         raise CommandError(f"--at makes more than {MOST_POINTS} points; use smaller counts")
-    return pd.DataFrame(list(itertools.product(*(axes[n] for n in names))), columns=list(names))
+    codes = np.array(list(itertools.product(*(axes[name] for name in known))), dtype=np.float64)
+    return inputs.frame(codes)
 
 
-def _axis(numbers: list[float | None]) -> Array | None:
-    """Return the places of lo:hi:count, or of a single value; None if it is neither."""
-    given = [number for number in numbers if number is not None and math.isfinite(number)]
-    if len(given) == len(numbers) == 1:
-        return np.array(given)
-    if len(given) != len(numbers) or len(given) != 3:
+def _wrong(part: str, column: Column) -> str:
+    """Say what a part of a grid should have been."""
+    if isinstance(column, Number):
+        return (
+            f"--at {printable(part)!r} is neither a file that exists nor a grid such as "
+            f"age=0:90:10 (name=lo:hi:count, lo <= hi, a count of 1 to {MOST_POINTS}, each "
+            "input once) nor a single value such as age=30"
+        )
+    several = "2020-01-31:2020-12-31:5" if isinstance(column, Date) else "one|another, or * for all"
+    return (
+        f"--at {printable(part)!r} is not what this input can be: {printable(column.describe())}; "
+        f"for several give {several}, each input once"
+    )
+
+
+def codes_of(column: Column, text: str) -> Array | None:
+    """Return the codes of a part of a grid: a value, several, or lo:hi:count; None if it is none.
+
+    A value that the column may lack is called "missing".
+    """
+    if isinstance(column, Category | Boolean):
+        return _listed(column, text)
+    if text == "missing" and column.width > 1:
+        return np.array([math.nan])
+    whole = _code(column, text)
+    if whole is not None:
+        return np.array([whole])
+    pieces = text.split(":")
+    if len(pieces) != 3:
         return None
-    lo, hi, count = given
+    lo, hi, count = _code(column, pieces[0]), _code(column, pieces[1]), as_number(pieces[2])
+    if lo is None or hi is None or count is None:
+        return None
     sound = lo <= hi and count in range(1, MOST_POINTS + 1)
     return np.linspace(lo, hi, int(count)) if sound else None
+
+
+def _listed(column: Category | Boolean, text: str) -> Array | None:
+    """Return the codes of several levels."""
+    if text == "*":
+        levels = len(column.levels) if isinstance(column, Category) else 2
+        return np.arange(levels, dtype=np.float64)
+    words = [word.strip() for word in text.split("|")]
+    if column.width == 2 and isinstance(column, Boolean):
+        words = [None if word == "missing" else word for word in words]  # type: ignore[misc]
+    try:
+        return column.codes(pd.Series(words, dtype=object), "--at")
+    except ValueError:
+        return None
+
+
+def _code(column: Column, text: str) -> float | None:
+    if isinstance(column, Date):
+        try:
+            return float(column.codes(pd.Series([text], dtype=object), "--at")[0])
+        except ValueError:
+            return None
+    number = as_number(text)
+    return number if number is not None and math.isfinite(number) else None

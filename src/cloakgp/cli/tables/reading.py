@@ -6,7 +6,7 @@ The private column is opened only when ``outputs`` names it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,9 @@ from cloakgp.cli.tables.owners import owner_key
 from cloakgp.cli.tables.parquet_table import ParquetTable
 from cloakgp.errors import CommandError, printable
 from cloakgp.inputs.blocks import BlockColumn, BlockTable
-from cloakgp.inputs.tables import DATES, check_columns, input_column, missing_inputs, no_numbers
+from cloakgp.inputs.columns import Boolean, Category, Column, Number
+from cloakgp.inputs.columns.values import as_labels
+from cloakgp.inputs.tables import DATES, check_columns, input_column, missing_inputs
 
 Array = NDArray[np.float64]
 Table = CsvTable | ParquetTable
@@ -79,6 +81,8 @@ def read_columns(
     labels: Sequence[str] = (),
     decimal: str = ".",
     mentioned: Sequence[str] = (),
+    stated: Mapping[str, Column] | None = None,
+    found_levels: Sequence[str] = (),
 ) -> Columns:
     """Read columns of a CSV or Parquet file.
 
@@ -86,6 +90,7 @@ def read_columns(
     then those named there are labels even if they look like a missing value, such as "none".
     ``present`` are names that the header must have although their columns stay closed, and
     ``mentioned`` those that it may have.  ``decimal`` is the decimal sign of a text table.
+    ``stated`` says what inputs are; those of ``found_levels`` are categories of what they hold.
     """
     named = [name for name in (groups, exposure) if name is not None]
     public = [*dict.fromkeys([*inputs, *named])]
@@ -96,7 +101,15 @@ def read_columns(
     check_columns(path, table.names, wanted, table.hint([*wanted, *mentioned]))
     table.load([*public, *outputs])
     reader = _PublicColumns(path, table, decimal)
-    frame = pd.DataFrame({name: reader.numbers(name) for name in inputs})
+    told = stated or {}
+    frame = pd.DataFrame(
+        {
+            name: reader.category(name)
+            if name in found_levels
+            else reader.values(name, told.get(name))
+            for name in inputs
+        }
+    )
     owners = None if groups is None else reader.owners(groups)
     watched = None if exposure is None else reader.numbers(exposure)
     if not outputs:
@@ -155,16 +168,46 @@ class _PublicColumns:
     table: Table
     decimal: str
 
-    def numbers(self, name: str) -> Array:
+    def numbers(self, name: str, missing: bool = False) -> Array:
+        """Return numbers, NaN where one is ``missing``, if that may be."""
         column, where = self.table.numbers(name), input_column(self.path, name)
         rows = len(column.values)
-        if column.missing:
-            raise CommandError(f"{where} {missing_inputs(column.missing, rows)}")
+        if column.format == "dates":
+            raise CommandError(
+                f"{where} holds dates; say so, and from which public date days are counted: "
+                f"--dates {printable(name)}=2020-01-01"
+            )
         if problem := _format_problem(column, self.decimal, self.table.example(name)):
             raise CommandError(f"{where} {problem}")
         if column.wrong:
-            raise CommandError(f"{where} {no_numbers(column.wrong, rows)}")
+            raise CommandError(
+                f"{where} is not a finite number in {column.wrong} of {rows} rows; if it is a "
+                f"category, name its levels: --levels {printable(name)}=north,south"
+            )
+        if column.missing and not missing:
+            hint = f"{missing_inputs(column.missing, rows)}, or give --missing {printable(name)}=…"
+            raise CommandError(f"{where} {hint}")
         return column.values
+
+    def values(self, name: str, column: Column | None) -> Any:
+        """Return the raw values of an input: of what it is stated to be, or of what it holds."""
+        if column is None:
+            column = self.table.kind(name)
+        if column is None or isinstance(column, Number):
+            missing = column is not None and column.missing is not None
+            return self.numbers(name, missing=missing)
+        levels = column.levels if isinstance(column, Category) else ()
+        raw = self.table.raw(name, levels)
+        if column != Boolean():
+            return raw
+        try:
+            return column.codes(raw, input_column(self.path, name)).astype(bool)
+        except ValueError as error:
+            raise CommandError(printable(error)) from None
+
+    def category(self, name: str) -> pd.Categorical:
+        """Return a category whose levels are those that it has."""
+        return pd.Categorical(as_labels(self.table.raw(name, ())))
 
     def owners(self, name: str) -> NDArray[Any]:
         labels, where = self.table.strings(name), f"{printable(self.path)}: groups column "

@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
@@ -26,9 +27,9 @@ FOLD_GAP = 1e-3
 class Table:
     """The public part of the data of a search."""
 
-    rows: Array
+    rows: Any  # (N, L), or a frame of raw inputs if they are not all numbers
     splits: list[tuple[NDArray[Any], NDArray[Any]]]  # (train, test) row numbers
-    points: Array | None  # the points that matter, if they were named
+    points: Any  # the points that matter, if they were named
     owners: NDArray[np.int64] | None
 
 
@@ -81,8 +82,9 @@ def plan_folds(estimator: Any, table: Table) -> list[Fold]:
     folds = []
     for train, test in table.splits:
         groups = None if table.owners is None else table.owners[train]
-        plan = estimator.plan(table.rows[train], at=table.points, groups=groups)
-        folds.append(Fold(test, train, *plan.linear_predictor(table.rows[test])))
+        plan = estimator.plan(_some(table.rows, train), at=table.points, groups=groups)
+        tested = plan.facts.rows_of(_some(table.rows, test))
+        folds.append(Fold(test, train, *plan.linear_predictor(tested)))
     return folds
 
 
@@ -91,9 +93,13 @@ def plan_candidate(estimator: Any, table: Table, draws: int, seed: int) -> Predi
     folds = plan_folds(estimator, table)
     outputs = np.empty((0, len(table.rows)))
     if draws:
-        facts = estimator.public_facts(table.rows, at=table.rows[:1])
+        facts = estimator.public_facts(table.rows, at=_some(table.rows, slice(1)))
         outputs = facts.draw_outputs(draws, np.random.default_rng([0, seed]))
     return Predictors(folds, outputs)
+
+
+def _some(rows: Any, chosen: Any) -> Any:
+    return rows.iloc[chosen] if isinstance(rows, pd.DataFrame) else rows[chosen]
 
 
 def plan_alone(estimator: Any, table: Table) -> Predictors | None:

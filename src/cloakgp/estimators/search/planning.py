@@ -31,11 +31,11 @@ from cloakgp.estimators.search.folds import (
     plan_candidate,
     split_rows,
 )
-from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.checks import as_float, owner_codes
+from cloakgp.inputs.columns import Columns
 from cloakgp.inputs.frames import column_names
-from cloakgp.inputs.frames import select as select_columns
 from cloakgp.plan.request import OF_SPENDS, Request, settings_of
+from cloakgp.plan.rows import points_of
 from cloakgp.plan.search import SearchPlan
 from cloakgp.plan.search_forecast import draws_by_candidate, forecast
 from cloakgp.privacy import (
@@ -81,11 +81,16 @@ class Planning:
         This is nearly all the work of a search: pass the plan on to ``fit``.
         """
         candidates = self._candidates()
-        request = self._request(kept_of(X, groups, max_rows), at)
+        request = self._request(kept_of(X, groups, max_rows, self.estimator.columns), at)
         rows, owners = request.X, request.groups
-        table = Table(rows, split_rows(self.cv, rows, owners), request.at, owners)
-        budget = self._budget(table, len(candidates))
-        found, alone = self._predictors(candidates, table, budget)
+        table = Table(
+            raw_inputs(request, rows),
+            split_rows(self.cv, rows, owners),
+            raw_inputs(request, request.at),
+            owners,
+        )
+        budget = self._budget(table, len(candidates), request.inputs)
+        found, alone = self._predictors(candidates, table, budget, request.inputs)
         bounds, loss = _bounds_of(self.estimator), self._loss()
         sensitivities = np.array(
             [utility_sensitivity(each.folds, bounds, loss, owners) for each in found]
@@ -93,7 +98,7 @@ class Planning:
         kept = self._kept(sensitivities)
         if kept.sum() == 1 and len(candidates) > 1:
             budget, only = self._whole_budget(), int(np.flatnonzero(kept)[0])
-            best = self._with(candidates[only], budget.release_epsilon)
+            best = self._with(candidates[only], budget.release_epsilon, request.inputs)
             found[only] = plan_candidate(best, table, 0, 0)
         plan = SearchPlan(
             candidates=tuple(candidates),
@@ -144,12 +149,14 @@ class Planning:
             raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}")
         return self.loss
 
-    def _with(self, params: Params, release_epsilon: float) -> Any:
+    def _with(self, params: Params, release_epsilon: float, inputs: Columns | None = None) -> Any:
         estimator: PrivateGP = clone(self.estimator)
+        if inputs is not None:  # as they are in the whole table: a fold may lack a level
+            estimator.set_params(columns=inputs.by_name)
         estimator.set_params(**{name: clone(v, safe=False) for name, v in params.items()})
         return estimator.set_params(epsilon=release_epsilon)
 
-    def _budget(self, table: Table, candidates: int) -> SearchBudget:
+    def _budget(self, table: Table, candidates: int, inputs: Columns | None) -> SearchBudget:
         """Return what choice and release get."""
         whole = self._whole_budget()
         if candidates == 1:
@@ -157,7 +164,9 @@ class Planning:
         total = as_float("epsilon", self.epsilon)
         if self.split is None:
             return replace(whole, selection_epsilon=total)
-        share = self._recommended(table, candidates) if self.split == "auto" else self.split
+        share: Any = self.split
+        if share == "auto":
+            share = self._recommended(table, candidates, inputs)
         share = as_float("split", share)
         if not 0.0 < share < 1.0:
             raise ValueError(f'split must lie between 0 and 1, or be "auto", got {self.split!r}')
@@ -175,10 +184,10 @@ class Planning:
         delta = as_float("delta", self.estimator.delta)
         return SearchBudget(0.0, release, delta, calibration, self.mechanism)
 
-    def _recommended(self, table: Table, candidates: int) -> float:
+    def _recommended(self, table: Table, candidates: int, inputs: Columns | None) -> float:
         """Share the budget by the noise of the estimator as it is, and a usual sensitivity."""
         total = as_float("epsilon", self.epsilon)
-        estimator = self._with({}, 0.5 * total)
+        estimator = self._with({}, 0.5 * total, inputs)
         drawn = estimator.plan(table.rows, at=table.points)
         lo, hi = _bounds_of(estimator)
         # A person moves the loss by their own error and by about as much through others.
@@ -196,7 +205,11 @@ class Planning:
         return split.selection.size / total
 
     def _predictors(
-        self, candidates: list[Params], table: Table, budget: SearchBudget
+        self,
+        candidates: list[Params],
+        table: Table,
+        budget: SearchBudget,
+        inputs: Columns | None,
     ) -> tuple[list[Predictors], Predictors | None]:
         """Plan every candidate and, to compare with, the estimator as it is with all of the budget.
 
@@ -204,11 +217,13 @@ class Planning:
         """
         draws = draws_by_candidate(len(candidates))
         tasks = [
-            delayed(plan_candidate)(self._with(params, budget.release_epsilon), table, count, seed)
+            delayed(plan_candidate)(
+                self._with(params, budget.release_epsilon, inputs), table, count, seed
+            )
             for seed, (params, count) in enumerate(zip(candidates, draws, strict=True))
         ]
         if len(candidates) > 1:
-            alone = self._with({}, budget.total_epsilon())
+            alone = self._with({}, budget.total_epsilon(), inputs)
             tasks.append(delayed(plan_alone)(alone, table))
         found: list[Any] = list(self._shown(tasks))
         return found[: len(candidates)], found[-1] if len(candidates) > 1 else None
@@ -239,13 +254,16 @@ class Planning:
 
     def _request(self, kept: Kept, at: Any) -> Request:
         """Return what a plan is asked for: all of it public."""
-        X, rows = kept.X, check_rows(kept.X)
-        inner = settings_of(self.estimator, without=())
+        X, (rows, inputs) = kept.X, kept.encoded(self.estimator.columns)
+        names, inner = column_names(X), settings_of(self.estimator, without=())
         return Request(
             maker=type(self).__name__,
             X=rows,
-            names=column_names(X),
-            at=_points(X, at),
+            names=names,
+            inputs=inputs,
+            at=None
+            if at is None
+            else np.asarray(points_of(at, inputs, names, rows.shape[1], "at")),
             groups=owner_codes(kept.groups, len(rows), X),
             limit=kept.limit,
             exposure=None,
@@ -255,9 +273,10 @@ class Planning:
         )
 
 
-def _points(X: ArrayLike, at: Any) -> Array | None:
-    """Return the points that matter as a table with the columns of X."""
-    return None if at is None else check_rows(select_columns(at, column_names(X), "at"), "at")
+def raw_inputs(request: Request, rows: Array | None) -> Any:
+    """Return rows of the model as estimators are given inputs: raw, if they are not all numbers."""
+    inputs = request.inputs
+    return rows if inputs is None or rows is None else inputs.frame(inputs.collapse(rows))
 
 
 def _typical_noise(found: Predictors) -> float:

@@ -21,13 +21,14 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.base import checked_plan, open_account
+from cloakgp.estimators.accounts import LedgerParameter, open_account
+from cloakgp.estimators.base import checked_plan
 from cloakgp.estimators.bounds import check_private
 from cloakgp.estimators.classification import PrivateGPClassifier
 from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.repeats import counted_already, note_spend, warn_if_repeated
 from cloakgp.estimators.search.delegates import Delegates
-from cloakgp.estimators.search.planning import Planning
+from cloakgp.estimators.search.planning import Planning, raw_inputs
 from cloakgp.inputs.checks import check_apart, one_column, warn_if_reordered
 from cloakgp.inputs.frames import column_names
 from cloakgp.plan.bounds import total_of
@@ -89,6 +90,8 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         Anything but None makes choice and noise repeatable and therefore **not private**.
     """
 
+    ledger: Any = LedgerParameter()
+
     def __init__(
         self,
         estimator: Any,
@@ -144,7 +147,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         if account is not None and seed is not None:
             raise ValueError("a trial with random_state cannot be recorded in a ledger")
         check_private(getattr(self.estimator, "bounds", None), seed)
-        kept = kept_of(X, groups, max_rows)
+        kept = kept_of(X, groups, max_rows, self.estimator.columns)
         if plan is None:
             plan = self.plan(X, at, groups, max_rows)
         else:
@@ -175,10 +178,12 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
             note_spend(people, list(plan.spends))
         self._report(plan, chosen.index, chosen)
         if plan.refit:
-            best = self._with(plan.candidates[chosen.index], plan.release_epsilon)
+            best = self._with(
+                plan.candidates[chosen.index], plan.release_epsilon, plan.request.inputs
+            )
             best.set_params(random_state=seed)
             with counted_already():
-                best.fit(_like(X, plan.X), y, at=plan.request.at, groups=plan.groups)
+                best.fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
             release = replace(best.release_, release_id=release_id, selection=plan.chosen)
             best.release_ = completed(release, plan.request.limit)
             self._keep(best)
@@ -188,9 +193,9 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         """Release with the one candidate that is left: an ordinary fit, with nothing to choose."""
         only = int(np.flatnonzero(plan.kept)[0])
         if plan.refit:
-            best = self._with(plan.candidates[only], plan.release_epsilon)
+            best = self._with(plan.candidates[only], plan.release_epsilon, plan.request.inputs)
             own = {name: getattr(self, name) for name in OF_SPENDS}
-            best.set_params(**own).fit(_like(X, plan.X), y, at=plan.request.at, groups=plan.groups)
+            best.set_params(**own).fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
             best.release_ = completed(best.release_, plan.request.limit)
             self._report(plan, only, None)
             self._keep(best.set_params(ledger=None, dataset=None))
@@ -283,13 +288,18 @@ def completed(release: Release, limit: RowLimit | None) -> Release:
     return replace(release, bounds_choice=replace(bounds, total_epsilon=total))
 
 
-def _like(X: Any, rows: Array) -> Any:
+def _like(X: Any, plan: SearchPlan) -> Any:
     """Return the planned rows with the names of X: what was planned is what is released."""
-    names = column_names(X)
-    if names is None:
-        return rows
+    rows, names = raw_inputs(plan.request, plan.X), column_names(X)
     index = X.index if isinstance(X, pd.DataFrame) else None
-    return pd.DataFrame(rows, columns=list(names), index=index)
+    if isinstance(rows, pd.DataFrame):
+        return rows if index is None else rows.set_axis(index)
+    return rows if names is None else pd.DataFrame(rows, columns=list(names), index=index)
+
+
+def _points_of(plan: SearchPlan) -> Any:
+    """Return the points that matter as estimators are given inputs."""
+    return raw_inputs(plan.request, plan.request.at)
 
 
 __all__ = ["PrivateGridSearch", "SearchPlan"]

@@ -8,19 +8,25 @@ no error of Dask is passed on.  Dask is not imported unless the data are its own
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.errors import TableError, printable
+from cloakgp.inputs.blocks.encoding import LEVELS, columns_in_blocks, encoded
 from cloakgp.inputs.blocks.table import Array, BlockColumn, BlockTable, finite
 from cloakgp.inputs.blocks.values import input_floats, kind_of_dtype, output_values
 from cloakgp.inputs.checks import target_names
+from cloakgp.inputs.columns import Boolean, Category, Column, Columns, Date, Number
 from cloakgp.inputs.frames import column_names
 from cloakgp.inputs.tables import DATES
 
+#: What Dask calls the levels of categories that it does not know yet.
+UNKNOWN = "__UNKNOWN_CATEGORIES__"
 #: Seconds that a worker waits for what another one keeps.
 WAIT = 300
 
@@ -70,12 +76,15 @@ class DaskInputs:
 
     part: DaskPart
     names: tuple[str, ...] | None
+    inputs: Columns | None = None
 
     @property
     def rows(self) -> int:
         return self.part.rows
 
     def read(self) -> Array:
+        if self.inputs is not None:
+            return encoded(self.inputs, self.part.compute(), self.part.name)
         floats = input_floats(self.part.compute())
         if floats is None:
             raise TableError(f"{self.part.name} holds values that are not numbers")
@@ -99,22 +108,44 @@ class DaskOutputs:
         return found
 
 
-def dask_inputs(X: Any) -> BlockTable | None:
-    """Return a table of Dask as blocks; None for anything else."""
+def dask_inputs(X: Any, columns: Mapping[str, Column] | None = None) -> BlockTable | None:
+    """Return a table of Dask as blocks; None for anything else.
+
+    ``columns`` says what columns are, by name; the others are known by their types.
+    """
     library = _library(X)
     if library is None:
         return None
     if X.ndim != 2:
         raise TableError("X must be a table with two dimensions, such as X.to_frame()")
     names = None if library == "array" else column_names(X)
+    inputs = None
+    if library == "frame":
+        kinds = {
+            name: _column_of(dtype) for name, dtype in zip(names or (), X.dtypes, strict=False)
+        }
+        inputs = columns_in_blocks(names, kinds, columns, "X")
     for place, dtype in enumerate(_dtypes(X, library)):
         kind = kind_of_dtype(dtype)
-        if kind not in ("numbers", "booleans"):
+        if inputs is None and kind not in ("numbers", "booleans"):
             label = printable(place if names is None else names[place])
             problem = DATES if kind == "dates" else "is not a number; encode it as numbers first"
             raise TableError(f"X: input column {label!r} {problem}")
-    parts = tuple(DaskInputs(part, names) for part in _parts(X, "X", library))
-    return BlockTable(names, int(X.shape[1]), parts)
+    parts = tuple(DaskInputs(part, names, inputs) for part in _parts(X, "X", library))
+    return BlockTable(names, int(X.shape[1]), parts, inputs)
+
+
+def _column_of(dtype: Any) -> Column | str:
+    """Return what a column of this type is, or in words why that cannot be known."""
+    kind = kind_of_dtype(dtype)
+    if isinstance(dtype, pd.CategoricalDtype) and UNKNOWN not in list(dtype.categories):
+        return Category(tuple(dtype.categories))
+    if kind == "dates" and pd.api.types.is_timedelta64_dtype(dtype):
+        return "holds durations, which are not numbers; give them in days"
+    if kind == "dates":
+        return Date(utc=getattr(dtype, "tz", None) is not None)
+    plain: dict[str, Column] = {"numbers": Number(), "booleans": Boolean()}
+    return plain.get(kind, LEVELS)
 
 
 def dask_outputs(y: Any) -> BlockColumn | None:

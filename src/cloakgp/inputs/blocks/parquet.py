@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from cloakgp.errors import TableError, listed
 from cloakgp.inputs.arrow import decoded, floats_of
+from cloakgp.inputs.blocks.encoding import encoded
 from cloakgp.inputs.blocks.row_groups import RowRange
 from cloakgp.inputs.blocks.table import Array, finite
+from cloakgp.inputs.columns import Columns
 from cloakgp.inputs.tables import input_column
 
 
@@ -22,6 +24,7 @@ class ParquetInputs:
 
     source: RowRange
     names: tuple[str, ...]
+    inputs: Columns | None = None
 
     @property
     def rows(self) -> int:
@@ -29,6 +32,8 @@ class ParquetInputs:
 
     def read(self) -> Array:
         table = self.source.read(self.names)
+        if self.inputs is not None:
+            return encoded(self.inputs, table, self.source.where)
         values = np.empty((self.rows, len(self.names)))
         for place, name in enumerate(self.names):
             floats = floats_of(table[name])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cloakgp.errors import TableError, listed, printable
 from cloakgp.inputs.arrow import check_dots, decoded, kind_of, open_parquet
+from cloakgp.inputs.blocks.encoding import LEVELS, columns_in_blocks
 from cloakgp.inputs.blocks.parquet import ParquetInputs, ParquetOutputs
 from cloakgp.inputs.blocks.row_groups import RowRange, ScannedFile, look, ranges_of
 from cloakgp.inputs.blocks.table import BlockColumn, BlockTable
+from cloakgp.inputs.columns import Boolean, Column, Date, Number
+from cloakgp.inputs.columns.recognition import check_stated
 from cloakgp.inputs.tables import DATES, check_columns, input_column
 
 #: Rows of a part, at most.
@@ -26,6 +29,7 @@ def scan(
     *,
     inputs: Sequence[str],
     output: str | Sequence[str] | None = None,
+    columns: Mapping[str, Column] | None = None,
 ) -> tuple[BlockTable, BlockColumn | None]:
     """Return columns of a Parquet file, or of a folder of them, as blocks for ``plan`` and ``fit``.
 
@@ -39,6 +43,9 @@ def scan(
         Names of the public columns, in the order that the model shall have them.
     output
         Name of the private column, or a list of names for several outputs.  Only ``fit`` opens it.
+    columns
+        What public columns are, by name, as estimators take it.  Strings and categories need their
+        levels; dates and booleans are known by their types.
 
     Returns
     -------
@@ -51,20 +58,25 @@ def scan(
     >>> PrivateGPRegressor(bounds=(0, 90_000)).fit(X, y)                   # doctest: +SKIP
     """
     public, private = _names(inputs, output)
-    wide = max(len(public), len(private))
+    told = check_stated(columns)
+    wide = max(sum(told[n].width if n in told else 1 for n in public), len(private))
     ranges: list[RowRange] = []
     kinds: dict[str, tuple[str, Path]] = {}
+    found: dict[str, Column | str] = {}
     for place in _files(Path(path).absolute()):
         # Before it is opened: a file that is replaced in between has changed.
         seen = look(place)
         file = open_parquet(place, "only Parquet is scanned; convert it, or keep it elsewhere")
         _check_schema(place, file, public, private, kinds)
+        found |= {name: column_of_type(file.schema_arrow.field(name).type) for name in public}
         scanned = ScannedFile(str(place), seen, file.metadata.num_rows)
         groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         ranges += ranges_of(scanned, groups, min(MOST_ROWS, max(MOST_CELLS // wide, 1)))
     if not ranges:
         raise TableError(f"{printable(path)} has columns but no rows")
-    X = BlockTable(public, len(public), tuple(ParquetInputs(rows, public) for rows in ranges))
+    encoding = columns_in_blocks(public, found, columns, str(path))
+    parts_of_X = tuple(ParquetInputs(rows, public, encoding) for rows in ranges)
+    X = BlockTable(public, len(public), parts_of_X, encoding)
     if output is None:
         return X, None
     flat = isinstance(output, str)
@@ -74,8 +86,10 @@ def scan(
 
 def narrowed(table: BlockTable, names: tuple[str, ...]) -> BlockTable:
     """Return some columns of a table that was scanned, in the same parts."""
-    parts = tuple(replace(part, names=names) for part in table.parts)  # type: ignore[type-var]
-    return BlockTable(names, len(names), parts)
+    inputs = None if table.inputs is None else table.inputs.selected(names)
+    inputs = None if inputs is None or inputs.plain else inputs
+    parts = tuple(replace(part, names=names, inputs=inputs) for part in table.parts)  # type: ignore[type-var]
+    return BlockTable(names, len(names), parts, inputs)
 
 
 def _names(
@@ -133,7 +147,7 @@ def _check_schema(
     check_dots(path, names, wanted)
     for name in wanted:
         type = schema.field(name).type
-        kind = kind_of(decoded(type) if name in private else type)
+        kind = kind_of(decoded(type))
         earlier, there = kinds.setdefault(name, (kind, path))
         if kind != earlier:
             raise TableError(
@@ -143,10 +157,22 @@ def _check_schema(
         secret = name in private
         where = f"{printable(path)}: the private column {printable(name)!r}"
         where = where if secret else input_column(path, name)
-        if kind == "dates":
+        if kind == "dates" and secret:
             raise TableError(f"{where} {DATES}")
-        if kind == "others" or (kind == "labels" and (not secret or len(private) > 1)):
+        if kind == "others" or (kind == "labels" and secret and len(private) > 1):
             raise TableError(
                 f"{where} is of type {type}, which is no number"
                 f"{' and no label' if secret and len(private) == 1 else ''}; convert it first"
             )
+
+
+def column_of_type(type: Any) -> Column | str:
+    """Return what a public column of an Arrow type is, or in words why that cannot be known."""
+    from pyarrow import types
+
+    if types.is_date(type) or types.is_timestamp(type):
+        return Date(utc=getattr(type, "tz", None) is not None)
+    if types.is_temporal(type):
+        return "holds times of day or durations, which are not numbers; give them in days or hours"
+    plain: dict[str, Column] = {"numbers": Number(), "booleans": Boolean()}
+    return plain.get(kind_of(type), LEVELS)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.errors import TableError
+from cloakgp.inputs.columns.table import Columns
 from cloakgp.inputs.tables import input_column, missing_inputs, no_numbers
 
 Array = NDArray[np.float64]
@@ -26,7 +27,7 @@ class InputPart(Protocol):
         """How many rows there are, known without reading them."""
 
     def read(self) -> Array:
-        """Return (rows, L) finite numbers; errors name the part and the column."""
+        """Return (rows, L) finite numbers, encoded; errors name the part and the column."""
 
 
 class OutputPart(Protocol):
@@ -47,6 +48,12 @@ class BlockTable:
     names: tuple[str, ...] | None
     columns: int
     parts: tuple[InputPart, ...] = field(repr=False)
+    inputs: Columns | None = None  # how raw columns become those that parts read; None: as they are
+
+    @property
+    def width(self) -> int:
+        """How many columns parts read."""
+        return self.columns if self.inputs is None else self.inputs.width
 
     @property
     def rows(self) -> int:

@@ -31,7 +31,7 @@ class Counts(Outcome):
     """Outputs of a regression of counts."""
 
     exposure: Array  # (N,)
-    cap: int
+    cap: int | NDArray[np.int64]  # for all rows, or one for each: several releases together
 
     task = "counts"
     scale, measured = "log rate", ", of the log rate"
@@ -45,8 +45,8 @@ class Counts(Outcome):
         return Poisson(self.exposure, self.cap)
 
     @property
-    def whole_steps(self) -> int:
-        return self.cap
+    def whole_steps(self) -> int | None:
+        return self.cap if isinstance(self.cap, int) else None
 
     def names(self, columns: int) -> list[str]:
         return ["count"]

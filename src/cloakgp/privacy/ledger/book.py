@@ -28,6 +28,8 @@ from cloakgp.privacy.mechanism.calibration import checked_budget
 Picked = TypeVar("Picked")
 #: Entries read in one transaction, and in one that keeps others from writing.
 BATCH, FEW = 5000, 50
+#: What entries tell.  A ledger that has moved is closed, and goes on where it has arrived.
+EVENTS = ("created", "opened", "spent", "moved", "arrived")
 #: Ledgers that a process remembers.
 MOST_LEDGERS = 64
 
@@ -51,6 +53,7 @@ class Book:
     accounts: dict[str, Account] = field(default_factory=dict)
     release_ids: set[str] = field(default_factory=set)
     owners: dict[str, list[str]] = field(default_factory=dict)  # data sets by their inputs
+    moved: str = ""  # where the ledger goes on, if it is closed here
 
     def account(self, dataset: str) -> Account:
         """Return the account of a data set, which must be open."""
@@ -83,15 +86,19 @@ class Book:
 
     def _add(self, entry: Entry) -> None:
         facts, event = entry.facts, entry.facts["event"]
-        if event not in ("created", "opened", "spent") or facts.get("format", FORMAT) != FORMAT:
+        if event not in EVENTS or facts.get("format", FORMAT) != FORMAT:
             raise LedgerError(
                 f"{self.name} was made by another version of cloakgp; use that one. Nothing is "
                 "spent on it."
             )
         if (event == "created") != (entry.sequence == 1):
             raise tampered(self.name, "its beginning is missing")
+        if bool(self.moved) != (event == "arrived"):
+            raise tampered(self.name, f"entry {entry.sequence} makes no sense")
         if event == "created":
             self.key_hash = facts["key"]
+        elif event in ("moved", "arrived"):
+            self.moved = str(facts["to"]) if event == "moved" else ""
         else:
             # A name that 0.1.0 wrote in decomposed form is the composed one.
             dataset = one_form(facts["dataset"])

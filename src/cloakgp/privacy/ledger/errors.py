@@ -82,3 +82,19 @@ def missing(name: str) -> LedgerError:
         f"there is no ledger at {name}. Check the name, or ask for a new one: "
         "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
     )
+
+
+def unbegun(name: str) -> LedgerError:
+    """Return the error for tables on a server that hold nothing."""
+    return LedgerError(
+        f"the tables of {name} are empty: either no ledger was made there yet, or its entries were "
+        "lost, and with them the record of what was spent. Only if there never was one, ask for "
+        "a new one: Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+    )
+
+
+def moved(name: str, to: str) -> LedgerError:
+    """Return the error for a ledger that is closed because it goes on elsewhere."""
+    return LedgerError(
+        f"the ledger {name} is closed: it was moved to {to}. Nothing was spent; spend there."
+    )

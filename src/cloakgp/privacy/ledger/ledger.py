@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import accounts
 from cloakgp.privacy.ledger.accounts import Account, Balance
+from cloakgp.privacy.ledger.address import Address, is_address, server_address
 from cloakgp.privacy.ledger.book import read_all, read_on, recall
 from cloakgp.privacy.ledger.errors import LedgerError, LedgerTampered
 from cloakgp.privacy.ledger.history import Entry, as_csv, as_jsonl
 from cloakgp.privacy.ledger.inputs import digest
+from cloakgp.privacy.ledger.moving import move
 from cloakgp.privacy.ledger.names import checked_dataset, checked_name, resolved
+from cloakgp.privacy.ledger.postgres import PostgresStore
 from cloakgp.privacy.ledger.sqlite import SQLiteStore
 from cloakgp.privacy.ledger.store import Store
 from cloakgp.privacy.ledger.writing import Opening, Spending
@@ -43,9 +46,14 @@ class Ledger:
     """Keeps what named data sets have spent, and refuses to exceed their cap.
 
     ``path`` is a file, or an address such as ``sqlite:///budget.ledger``; links are followed.  The
-    object holds nothing but the path: it can be copied, pickled, shared by threads and taken
-    through a fork.  The file must lie on a local disk.  A new file is readable only by its owner;
-    the permissions of an existing one are left as they are.
+    file must lie on a local disk.  A new one is readable only by its owner; the permissions of an
+    existing one are left as they are.
+
+    An address such as ``postgresql://alice@server/budgets`` is a ledger for a team, in a schema of
+    PostgreSQL (``pip install 'cloakgp[postgres]'``).  A password in it is used and never shown.
+
+    The object holds nothing but the path or the address: it can be copied, pickled, shared by
+    threads and taken through a fork.  Pickles have no password; ~/.pgpass and PGPASSWORD do.
 
     Example
     -------
@@ -61,17 +69,30 @@ class Ledger:
     0.726 1.816
     """
 
+    #: The file, if it is one.
+    path: Path | None = None
+    #: The server, if it is on one.
+    address: Address | None = None
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(resolved(path))
+        if isinstance(path, str) and is_address(path):
+            self.address = server_address(path)
+        else:
+            self.path = Path(resolved(path))
+
+    @property
+    def name(self) -> str:
+        """The file, or the address without its password."""
+        return str(self.path if self.address is None else self.address)
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self.path)!r})"
+        return f"Ledger({self.name!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ledger) and self.path == other.path
+        return isinstance(other, Ledger) and self.name == other.name
 
     def __hash__(self) -> int:
-        return hash(self.path)
+        return hash(self.name)
 
     def __enter__(self) -> Self:
         return self
@@ -107,8 +128,8 @@ class Ledger:
             other rows under the same name unless ``allow_other_inputs`` says that they are the
             same.  Subsets and supersets of the rows are not recognised.
         create
-            Make the file if there is none.  If the ledger exists this changes nothing, so a script
-            may always pass it; but then a ledger that was lost or moved goes unnoticed.
+            Make the file or the tables if there are none.  If the ledger exists this changes
+            nothing, so a script may always pass it; but then a ledger that was lost goes unnoticed.
         who
             Who opens it, by default CLOAKGP_WHO or user and machine.
         """
@@ -213,22 +234,41 @@ class Ledger:
         return (as_jsonl if form == "jsonl" else as_csv)(self.history())
 
     def verify(self, head: str | None = None) -> str:
-        """Read and check the whole file, and return the hash of its last entry.
+        """Read and check the whole ledger, and return the hash of its last entry.
 
         Keep that hash elsewhere: given back as ``head``, it shows that nothing up to it was
-        rewritten, which the file alone cannot show against somebody who rewrites all of it.
+        rewritten, which the ledger alone cannot show against somebody who rewrites all of it.
         """
         store = self._store()
         book, hashes = read_all(store, lambda entry: entry.hash)
         store.check()
         if head is not None and head not in hashes:
             raise LedgerTampered(
-                f"the history of {self.path} does not hold the entry {head}: it was rewritten, or "
+                f"the history of {store.name} does not hold the entry {head}: it was rewritten, or "
                 "this is an older copy or another ledger. Do not spend on it."
             )
         return book.hash
 
+    def moved_to(self) -> str | None:
+        """Return where this ledger goes on if it was moved and is closed, else None."""
+        store = self._store()
+        return read_on(store, recall(store)).moved or None
+
+    def move_to(self, target: Ledger | str | os.PathLike[str], *, who: str | None = None) -> str:
+        """Move this ledger to another place, file or server, and return the last hash there.
+
+        The target must be empty.  It gets every entry, with the same hashes, and one more that says
+        where they came from; this one gets an entry that says where it went, and is closed: nothing
+        can be spent on it any more, in whatever process.  If this breaks off, the same call goes
+        on where it ended.
+        """
+        target = target if isinstance(target, Ledger) else Ledger(target)
+        return move(self._store(), target._store(), who)
+
     def _store(self) -> Store:
+        if self.address is not None:
+            return PostgresStore(self.address)
+        assert self.path is not None
         return SQLiteStore(self.path)
 
     def _accounts(self, dataset: str | None) -> dict[str, Account]:

@@ -8,6 +8,7 @@ import socket
 import unicodedata
 from datetime import UTC, datetime
 
+from cloakgp.privacy.ledger.address import is_address
 from cloakgp.privacy.ledger.errors import LedgerError
 
 #: Characters of a name.
@@ -45,8 +46,12 @@ def resolved(path: str | os.PathLike[str]) -> str:
     """
     name = os.fspath(path)
     scheme, separator, rest = name.partition("://")
-    if separator and (scheme != "sqlite" or not rest.startswith("/")):
-        raise LedgerError(f"a ledger is a file or sqlite:///FILE, got {name!r}")
+    if is_address(name) or (separator and (scheme != "sqlite" or not rest.startswith("/"))):
+        # What it is instead may hold a password, so it is not repeated.
+        raise LedgerError(
+            "a ledger is a file, sqlite:///FILE, or postgresql://USER@HOST/DATABASE as a string; "
+            "got another address"
+        )
     name = rest[1:] if separator else name
     if not name or "\0" in name:
         raise LedgerError(f"path must name a file for the ledger, got {path!r}")

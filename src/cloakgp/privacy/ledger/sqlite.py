@@ -13,7 +13,7 @@ import random
 import sqlite3
 import tempfile
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 
 from cloakgp.privacy.ledger.errors import (
@@ -26,7 +26,7 @@ from cloakgp.privacy.ledger.errors import (
     tampered,
 )
 from cloakgp.privacy.ledger.history import ORIGIN
-from cloakgp.privacy.ledger.store import Page
+from cloakgp.privacy.ledger.store import NewRow, Page
 
 #: How long to wait for other processes.
 BUSY_SECONDS = 60.0
@@ -116,8 +116,10 @@ class SQLiteStore:
             status = os.stat(self._path)
         return status.st_dev, status.st_ino
 
-    def create(self, key: bytes, entry: str, link: str) -> None:
-        """Make a ledger with its first entry, unless there is a file already.
+    def create(
+        self, key: bytes, rows: Sequence[NewRow], meanwhile: Callable[[], object] | None = None
+    ) -> bool:
+        """Make a ledger with its first entries, unless there is a file already.
 
         The file gets its name only when it is complete, and then only if the name is free.  It is
         readable by its owner alone, from the beginning; so are the journals of SQLite, which take
@@ -126,18 +128,21 @@ class SQLiteStore:
         with self._explained():
             self._check_folder()
             if self._path.exists():
-                return
+                return False
             if beside := _beside(self._path):
                 raise bereft(self.name, str(beside[0]))
             handle, name = tempfile.mkstemp(prefix=".ledger-", suffix=".new", dir=self._path.parent)
             os.close(handle)
             try:
-                _fill(Path(name), key, entry, link)
-                _give_name(name, self._path)
+                _fill(Path(name), key, rows)
+                if meanwhile is not None:
+                    meanwhile()
+                made = _give_name(name, self._path)
             finally:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(name)
             _flush_folder(self._path.parent)
+            return made
 
     @contextlib.contextmanager
     def read(self) -> Iterator[SQLiteTransaction]:
@@ -161,6 +166,9 @@ class SQLiteStore:
                     with contextlib.suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
                     raise
+
+    def settle(self) -> None:
+        """Nothing: a commit that ended in an error is over."""
 
     def check(self) -> None:
         """Let SQLite check every page of the file."""
@@ -279,31 +287,33 @@ def _lock(connection: sqlite3.Connection) -> bool:
 
 
 # Proof: ledger.md
-def _fill(path: Path, key: bytes, entry: str, link: str) -> None:
-    """Write the tables and the first entry into an empty file."""
+def _fill(path: Path, key: bytes, rows: Sequence[NewRow]) -> None:
+    """Write the tables and the first entries into an empty file."""
     with contextlib.closing(connect(path, "mode=rw")) as connection:
         connection.execute("BEGIN IMMEDIATE")
         for statement in SCHEMA:
             connection.execute(statement)
         connection.execute("INSERT INTO secret VALUES (1, ?)", (key,))
         connection.execute("INSERT INTO head VALUES (1, 0, ?)", (ORIGIN,))
-        SQLiteTransaction(connection, str(path)).append(1, entry, link)
+        for sequence, (entry, link) in enumerate(rows, start=1):
+            SQLiteTransaction(connection, str(path)).append(sequence, entry, link)
         connection.execute("COMMIT")
 
 
 # Proof: ledger.md
-def _give_name(made: str, path: Path) -> None:
-    """Let a finished file appear under its name, unless that name is taken."""
+def _give_name(made: str, path: Path) -> bool:
+    """Let a finished file appear under its name; tell whether that name was free."""
     try:
         os.link(made, path)
     except FileExistsError:
-        return
+        return False
     except OSError:  # a disk without links: reserve the name first
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
-            return
+            return False
         os.replace(made, path)
+    return True
 
 
 # Proof: ledger.md

@@ -6,12 +6,15 @@ of its own medium comes out as a ``LedgerError``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from cloakgp.privacy.ledger.history import Row
+
+#: An entry that is to be written: canonical JSON and hash.
+NewRow = tuple[str, str]
 
 
 # Proof: ledger.md
@@ -48,8 +51,14 @@ class Store(Protocol):
     def identity(self) -> Hashable:
         """Return what tells this ledger from another one of the same name, at low cost."""
 
-    def create(self, key: bytes, entry: str, link: str) -> None:
-        """Make a ledger with its first entry, unless there is one: never in place of another."""
+    def create(
+        self, key: bytes, rows: Sequence[NewRow], meanwhile: Callable[[], object] | None = None
+    ) -> bool:
+        """Make a ledger with its first entries, unless there is one: never in place of another.
+
+        ``meanwhile`` is called when all is written and nobody can see it yet.  Tell whether the
+        ledger is the one that was to be made.
+        """
 
     def read(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction that only reads."""
@@ -60,6 +69,9 @@ class Store(Protocol):
         Leaving it commits: when that returns, what was appended is on the disk.  An error in the
         commit itself comes out as ``CommitFailed``.
         """
+
+    def settle(self) -> None:
+        """Wait until a commit that ended in an error has taken effect or never will."""
 
     def check(self) -> None:
         """Check the medium itself, all of it."""

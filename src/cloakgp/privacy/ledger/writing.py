@@ -1,4 +1,4 @@
-"""The three ways in which an entry gets into a ledger: it is made, opened, or spent on.
+"""How an entry gets into a ledger that stays where it is: it is made, opened, or spent on.
 
 All that takes long is done before the store is locked.  Under the lock the latest entries are read,
 the sum is compared with its allowance, and one entry is appended.
@@ -14,7 +14,7 @@ from typing import Any
 from cloakgp.privacy.ledger import accounts, names
 from cloakgp.privacy.ledger.accounts import Account, Spends
 from cloakgp.privacy.ledger.book import Book, Memory, last_news, read_on, recall
-from cloakgp.privacy.ledger.errors import CommitFailed, LedgerError
+from cloakgp.privacy.ledger.errors import CommitFailed, LedgerError, moved
 from cloakgp.privacy.ledger.history import FORMAT, ORIGIN, Entry, link, written
 from cloakgp.privacy.ledger.inputs import other_inputs, same_inputs
 from cloakgp.privacy.ledger.store import Store, Transaction
@@ -26,7 +26,13 @@ def create(store: Store, who: str | None) -> None:
     key = secrets.token_bytes(32)
     facts = {"event": "created", "format": FORMAT, "key": hashlib.sha256(key).hexdigest()}
     entry = written(facts | {"when": names.now(), "who": who or names.user()})
-    store.create(key, entry, link(1, ORIGIN, entry.encode()))
+    try:
+        store.create(key, [(entry, link(1, ORIGIN, entry.encode()))])
+    except CommitFailed as error:
+        raise LedgerError(
+            f"{error} Nothing was spent. Whether the ledger was made is seen when it can be read; "
+            "then ask for it again."
+        ) from None
 
 
 # Proof: ledger.md
@@ -53,7 +59,7 @@ class Opening:
 
     def _attempt(self, store: Store, memory: Memory) -> bool:
         with store.write() as transaction:
-            book = last_news(transaction, memory)
+            book = _latest(transaction, memory)
             if book is None:
                 return False
             mark = book.mark(self.table)
@@ -127,7 +133,7 @@ class Spending:
     ) -> tuple[Entry, Account] | None:
         """Record the spend if the allowance is that of the account as it is now."""
         with store.write() as transaction:
-            book = last_news(transaction, memory)
+            book = _latest(transaction, memory)
             if book is None:
                 return None
             account = book.account(self.dataset)
@@ -168,6 +174,7 @@ class Spending:
     def _settled(self, store: Store, error: CommitFailed) -> LedgerError:
         """Look whether a commit that ended in an error took effect, and say so."""
         try:
+            store.settle()
             found = self.release_id in read_on(store, recall(store)).release_ids
         except LedgerError:
             return CommitFailed(
@@ -185,6 +192,15 @@ class Spending:
 
 
 # Proof: ledger.md
+def _latest(transaction: Transaction, memory: Memory) -> Book | None:
+    """Return the book as it is now, unless there is more to read; refuse a closed one."""
+    book = last_news(transaction, memory)
+    if book is not None and book.moved:
+        raise moved(book.name, book.moved)
+    return book
+
+
+# Proof: ledger.md
 def _basis(account: Account) -> tuple[Spends, float, float]:
     """Return what the allowance follows from."""
     return account.first, account.epsilon, account.delta
@@ -193,11 +209,18 @@ def _basis(account: Account) -> tuple[Spends, float, float]:
 # Proof: ledger.md
 def append(transaction: Transaction, book: Book, facts: dict[str, Any], who: str | None) -> Entry:
     """Write one entry; it counts once the transaction is committed."""
-    facts = facts | {"when": names.now(), "who": who or names.user()}
-    if facts["when"] < book.when:
-        facts["clock_went_back"] = True  # order is by sequence, so this is worth a note, no more
-    entry = written(facts)
-    sequence = book.sequence + 1
-    made = Entry(sequence, facts, book.hash, link(sequence, book.hash, entry.encode()))
-    transaction.append(sequence, entry, made.hash)
+    made = following(book.sequence, book.hash, book.when, facts, who)
+    transaction.append(made.sequence, written(made.facts), made.hash)
     return made
+
+
+# Proof: ledger.md
+def following(
+    sequence: int, previous: str, when: str, facts: dict[str, Any], who: str | None
+) -> Entry:
+    """Return the entry that holds these facts and comes after another one."""
+    facts = facts | {"when": names.now(), "who": who or names.user()}
+    if facts["when"] < when:
+        facts["clock_went_back"] = True  # order is by sequence, so this is worth a note, no more
+    hash = link(sequence + 1, previous, written(facts).encode())
+    return Entry(sequence + 1, facts, previous, hash)

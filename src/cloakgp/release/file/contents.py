@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from cloakgp.errors import ReleaseFileError
 from cloakgp.inputs.kinds import LARGEST, check_array, check_number, check_range
 from cloakgp.plan.outcomes import OUTCOMES, Outcome, Said
-from cloakgp.release.file.schema import MOST_ENTRIES, Guarantee, Manifest
+from cloakgp.release.file.inputs import columns_of
+from cloakgp.release.file.schema import MOST_ENTRIES, FamilyOf, Guarantee, Manifest
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -47,8 +48,11 @@ def check_contents(manifest: Manifest, arrays: Arrays) -> None:
     _check_guarantee(manifest.guarantee)
     _check_outputs(manifest)
     OUTCOMES[manifest.task].check_said(said_of(manifest))
-    _check_family(manifest)
-    _check_words(manifest)
+    if manifest.prior.family is not None and manifest.design.decode != "bayes":
+        raise ReleaseFileError("a family of priors can be decoded by 'bayes' alone")
+    check_family(manifest.prior.family)
+    words = (manifest.release_id, manifest.design.status)
+    check_words(manifest.cloakgp_version, manifest.created, *words)
     _check_choice_of_bounds(manifest)
     sizes = _Sizes.of(arrays, len(manifest.bounds.lo))
     _check_inputs(arrays, sizes)
@@ -106,19 +110,19 @@ def _check_names_of_arrays(manifest: Manifest, arrays: Arrays) -> None:
         raise ReleaseFileError(f"the release file lacks something: the array {missing[0]!r}")
     family = manifest.prior.family
     kernels = [manifest.prior.kernel, *(() if family is None else family.kernels)]
-    named = {name for kernel in kernels for name in _named_arrays(kernel)}
+    named = {name for kernel in kernels for name in named_arrays(kernel)}
     named &= set(kernel_arrays(arrays))
     if extra := sorted(set(arrays) - wanted - named - {"groups"}):
         raise ReleaseFileError(f"the release file holds entries unknown to it: {short(extra)}")
 
 
-def _named_arrays(spec: Any) -> Iterator[str]:
+def named_arrays(spec: Any) -> Iterator[str]:
     """Yield the names of the arrays that a kernel's description asks for."""
     if isinstance(spec, dict):
         if isinstance(spec.get("array"), str):
             yield spec["array"]
         for inner in spec.values():
-            yield from _named_arrays(inner)
+            yield from named_arrays(inner)
 
 
 # ---------------------------------------------------------------------------------------- manifest
@@ -148,13 +152,10 @@ def _check_outputs(manifest: Manifest) -> None:
         check_number("the distance of two bounds over unit", (high - low) / one, 1.0 / LARGEST)
 
 
-def _check_family(manifest: Manifest) -> None:
+def check_family(family: FamilyOf | None) -> None:
     """Check what the settings of a family say of its kernels and of each other."""
-    family = manifest.prior.family
     if family is None:
         return
-    if manifest.design.decode != "bayes":
-        raise ReleaseFileError("a family of priors can be decoded by 'bayes' alone")
     used = [number for setting in family.settings for number, _ in setting.variances]
     if max(used) >= len(family.kernels):
         raise ReleaseFileError(
@@ -178,18 +179,16 @@ def _check_choice_of_bounds(manifest: Manifest) -> None:
             raise ReleaseFileError(f"bounds_choice.{name} must increase, got {low:g}, {high:g}")
 
 
-def _check_words(manifest: Manifest) -> None:
+def check_words(version: str, created: str, *lines: str) -> None:
     """Refuse words about the release that do more than say something on one line."""
-    if not (manifest.release_id.isprintable() and manifest.design.status.isprintable()):
+    if not all(line.isprintable() for line in lines):
         raise ReleaseFileError("release_id or status holds characters that cannot be printed")
-    if not _VERSION.fullmatch(manifest.cloakgp_version):
-        raise ReleaseFileError(
-            f"cloakgp_version={short(manifest.cloakgp_version)} is not a version"
-        )
+    if not _VERSION.fullmatch(version):
+        raise ReleaseFileError(f"cloakgp_version={short(version)} is not a version")
     try:
-        datetime.datetime.fromisoformat(manifest.created)
+        datetime.datetime.fromisoformat(created)
     except ValueError:
-        raise ReleaseFileError(f"created={short(manifest.created)} is not a time") from None
+        raise ReleaseFileError(f"created={short(created)} is not a time") from None
 
 
 # ------------------------------------------------------------------------------------------ arrays
@@ -274,8 +273,14 @@ def _check_parts(manifest: Manifest, arrays: Arrays, sizes: _Sizes) -> None:
 
 def _check_names(manifest: Manifest, outcome: Outcome, sizes: _Sizes) -> None:
     targets = len(outcome.names(sizes.outputs))
+    inputs = columns_of(manifest)
+    if inputs is not None and inputs.width != sizes.columns:
+        raise ReleaseFileError(
+            f"inputs take {inputs.width} columns of the model, which has {sizes.columns}"
+        )
+    raw = sizes.columns if inputs is None else len(inputs.columns)
     for key, names, wanted in (
-        ("feature_names", manifest.feature_names, sizes.columns),
+        ("feature_names", manifest.feature_names, raw),
         ("target_names", manifest.target_names, targets),
     ):
         if names is not None and len(names) != wanted:

@@ -37,6 +37,7 @@ from cloakgp.release.file.contents import (
     kernel_arrays,
     said_of,
 )
+from cloakgp.release.file.inputs import columns_of, inputs_of
 from cloakgp.release.file.schema import (
     NEIGHBOURS,
     Bounds,
@@ -68,24 +69,34 @@ ADVICE = (
 
 def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
-    kernel, arrays = kernel_to_json(release.facts.kernel)
-    kernels: list[Any] = []
-    for number, member in enumerate(_family_kernels(release)):
-        spec, of_member = kernel_to_json(member, f"family{number}")
-        kernels.append(spec)
-        arrays |= of_member
+    (kernel, *kernels), arrays = _kernels_of(release.facts)
     return fields_of(_manifest(release, kernel, kernels)), _arrays(release) | arrays
+
+
+def prior_of(facts: Facts) -> tuple[Prior, Arrays]:
+    """Return what a file says of the prior, and the arrays of its kernels and inducing inputs."""
+    (kernel, *kernels), arrays = _kernels_of(facts)
+    if facts.inducing is not None:
+        arrays["inducing"] = facts.inducing
+    return _prior(facts, kernel, kernels), arrays
+
+
+def _kernels_of(facts: Facts) -> tuple[list[Any], Arrays]:
+    """Return the kernel and those of the family as JSON, and their arrays."""
+    kernel, arrays = kernel_to_json(facts.kernel)
+    specs: list[Any] = [kernel]
+    for number, member in enumerate(() if facts.family is None else facts.family.kernels):
+        spec, of_member = kernel_to_json(member, f"family{number}")
+        specs.append(spec)
+        arrays |= of_member
+    return specs, arrays
 
 
 def check_facts(release: Published) -> None:
     """Refuse facts that no file can hold; the kernel need not be one that a file can hold."""
-    unknown = [None] * len(_family_kernels(release))
-    check_fields(fields_of(_manifest(release, None, unknown)), _arrays(release))
-
-
-def _family_kernels(release: Published) -> tuple[Any, ...]:
     family = release.facts.family
-    return () if family is None else family.kernels
+    unknown = [None] * (0 if family is None else len(family.kernels))
+    check_fields(fields_of(_manifest(release, None, unknown)), _arrays(release))
 
 
 def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
@@ -118,14 +129,7 @@ def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest
             noisy_bits=[part.noisy.bits for part in release.parts],
         ),
         bounds=Bounds(lo=facts.lo.tolist(), hi=facts.hi.tolist()),
-        prior=Prior(
-            kernel=kernel,
-            mean=facts.prior_mean.tolist(),
-            unit=facts.unit.tolist(),
-            noise_variance=_one_variance(facts),
-            approximation=facts.approximation,
-            family=None if facts.family is None else _family_of(facts.family, of_family),
-        ),
+        prior=_prior(facts, kernel, of_family),
         design=Design(
             name=facts.design,
             target=facts.target,
@@ -141,6 +145,18 @@ def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest
         places=None if facts.places is None else _places_of(facts.places),
         bounds_choice=None if bounds is None else BoundsChoiceOf(**asdict(bounds)),
         rows=None if facts.limit is None else RowsOf(**facts.limit._asdict()),
+        inputs=None if facts.inputs is None else inputs_of(facts.inputs),
+    )
+
+
+def _prior(facts: Facts, kernel: Any, of_family: list[Any]) -> Prior:
+    return Prior(
+        kernel=kernel,
+        mean=facts.prior_mean.tolist(),
+        unit=facts.unit.tolist(),
+        noise_variance=_one_variance(facts),
+        approximation=facts.approximation,
+        family=None if facts.family is None else _family_of(facts.family, of_family),
     )
 
 
@@ -163,7 +179,9 @@ def _family_of(family: Family, kernels: list[Any]) -> FamilyOf:
 
 def _one_variance(facts: Facts) -> Any:
     """Return the variance of outputs around f; with a likelihood it follows from that."""
-    return facts.model.noise_variance if facts.likelihood is None else None
+    if facts.likelihood is not None or np.ndim(facts.model.noise_variance) > 0:
+        return None  # of several releases, each has its own
+    return facts.model.noise_variance
 
 
 def _arrays(release: Published) -> Arrays:
@@ -193,10 +211,15 @@ def from_archive(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         checked = check_fields(fields, arrays)
         with np.errstate(all="ignore"):  # what overflows is refused for what comes out
             return _build(checked, arrays)
-    except ReleaseFileError as error:
-        raise ReleaseFileError(f"{error}; {ADVICE}") from None
     except (ValueError, ArithmeticError, MemoryError) as error:
-        raise ReleaseFileError(f"its model cannot be computed ({error}); {ADVICE}") from error
+        raise refused(error) from error
+
+
+def refused(error: Exception) -> ReleaseFileError:
+    """Return an error of reading as one that says what to do."""
+    if isinstance(error, ReleaseFileError):
+        return ReleaseFileError(f"{error}; {ADVICE}")
+    return ReleaseFileError(f"its model cannot be computed ({error}); {ADVICE}")
 
 
 def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
@@ -209,7 +232,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     facts = Facts(
         model=_model(prior, arrays, places, noisy=not math.isinf(epsilon)),
         places=places,
-        family=None if prior.family is None else _family(prior.family, arrays),
+        family=None if prior.family is None else family_from(prior.family, arrays, arrays["X"][:1]),
         points=check_rows(arrays["points"], "points"),
         weights=arrays["weights"],
         lo=np.array(manifest.bounds.lo),
@@ -224,6 +247,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         groups=arrays.get("groups"),
         feature_names=_tuple(manifest.feature_names),
         limit=None if rows is None else RowLimit(rows.max_rows, rows.left_out),
+        inputs=columns_of(manifest),
         outcome=outcome,
     )
     if outcome.likelihood is not None:
@@ -272,10 +296,11 @@ def _chosen_bounds(section: BoundsChoiceOf | None) -> ChosenBounds | None:
     return ChosenBounds(**fields | {"grid": tuple(section.grid)})
 
 
-def _family(section: FamilyOf, arrays: Arrays) -> Family:
+def family_from(section: FamilyOf, arrays: Arrays, point: NDArray[Any]) -> Family:
+    """Return the family that a file describes; ``point`` (1, L) is one of its inputs."""
     kernels = [kernel_from_json(spec, kernel_arrays(arrays)) for spec in section.kernels]
     for kernel in kernels:
-        evaluate(kernel, arrays["X"][:1])  # a kernel for other inputs is refused here
+        evaluate(kernel, point)  # a kernel for other inputs is refused here
     settings = [
         Setting(tuple(s.variances), s.level, s.noise_variance, s.weight) for s in section.settings
     ]

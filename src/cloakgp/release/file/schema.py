@@ -12,6 +12,7 @@ from msgspec import Meta
 from cloakgp.decode.decoder import Decode
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.sparse import Approximation
+from cloakgp.inputs.columns.kinds import MOST_LEVELS
 from cloakgp.inputs.kinds import LARGEST
 from cloakgp.plan.facts import MOST_ITERATIONS, DesignName, Target
 from cloakgp.plan.outcomes import Task
@@ -147,6 +148,18 @@ class PlacesOf(Section, frozen=True):
     fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
+class InputOf(Section, frozen=True, omit_defaults=True):
+    """How the values of one input become numbers; ``inputs.columns`` checks what it says."""
+
+    kind: Literal["number", "category", "date", "boolean"]
+    levels: Annotated[list[str], Meta(min_length=1, max_length=MOST_LEVELS)] | None = None
+    origin: Line | None = None
+    utc: bool | None = None
+    shift: Number | None = None
+    scale: Positive | None = None
+    missing: str | float | bool | None = None
+
+
 class Manifest(Section, frozen=True, omit_defaults=True):
     """Everything that a release says in words and single numbers."""
 
@@ -166,6 +179,7 @@ class Manifest(Section, frozen=True, omit_defaults=True):
     places: PlacesOf | None = None  # releases of few people do not speak of it
     bounds_choice: BoundsChoiceOf | None = None  # nor those whose bounds were known
     rows: RowsOf | None = None  # nor those of all rows
+    inputs: Annotated[list[InputOf], Meta(min_length=1)] | None = None  # None: plain numbers
 
 
 def read_manifest(fields: dict[str, Any]) -> Manifest:

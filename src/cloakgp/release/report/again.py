@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from cloakgp.gp.defaults import default_family
-from cloakgp.gp.family import Family
 from cloakgp.gp.kernels.grammar import kernel_string
+from cloakgp.inputs.columns import Category, Columns, Date
 from cloakgp.plan.facts import Facts
+from cloakgp.release.learnt import has_default_family
 from cloakgp.release.report.readings import Reading
 
 _HEAD = (
@@ -26,6 +27,7 @@ def settings_toml(reading: Reading) -> str:
     settings: dict[str, Any] = {
         "task": facts.task,
         "inputs": facts.names,
+        **columns_told(facts.encoding),
         "output": release.named_targets,
         **reading.settings(),
         "epsilon": facts.budget.epsilon,
@@ -55,10 +57,23 @@ def settings_toml(reading: Reading) -> str:
     return _HEAD + "\n".join(lines) + "\n"
 
 
+def columns_told(columns: Columns) -> dict[str, dict[str, Any]]:
+    """Return what the settings say of inputs that are no plain numbers."""
+    found: dict[str, dict[str, Any]] = {"levels": {}, "dates": {}, "missing": {}}
+    for name, column in columns.by_name.items():
+        if isinstance(column, Category):
+            found["levels"][name] = list(column.levels)
+        elif isinstance(column, Date):
+            found["dates"][name] = column.origin
+        if column.width > 1 and getattr(column, "missing", None) not in (None, True, False):
+            found["missing"][name] = column.missing  # type: ignore[attr-defined]
+    return {key: told for key, told in found.items() if told}
+
+
 def _prior(facts: Facts, reading: Reading) -> dict[str, Any]:
     """Return what says which prior it was, as far as one line can."""
     if facts.family is not None:
-        return {"learn": "auto"} if _is_default(facts, facts.family) else {}
+        return {"learn": "auto"} if has_default_family(facts) else {}
     if np.any(facts.unit != 1.0):  # the default of each output, in units of its own
         return {"learn": "no"}
     try:
@@ -76,7 +91,7 @@ def _unknown(facts: Facts, reading: Reading) -> list[str]:
     if facts.limit is not None:
         found.append(f"max_rows = {facts.limit.max_rows}: rows of each person, with groups")
     found += reading.unknown_settings()
-    if facts.family is not None and not _is_default(facts, facts.family):
+    if facts.family is not None and not has_default_family(facts):
         found.append(
             "kernel: learnt around a kernel or noise that was given; see the hyperparameters"
         )
@@ -85,21 +100,15 @@ def _unknown(facts: Facts, reading: Reading) -> list[str]:
     return found
 
 
-def _is_default(facts: Facts, family: Family) -> bool:
-    """Tell whether a family is what is learnt from if no kernel is given."""
-    usual = default_family(facts.X, facts.outcome.scales, facts.scale)
-    return len(usual.settings) == len(family.settings) and all(
-        ours.variances == theirs.variances and ours.noise_variance == theirs.noise_variance
-        for ours, theirs in zip(usual.settings, family.settings, strict=True)
-    )
-
-
 def toml_value(value: Any) -> str:
     """Return a value as TOML writes it."""
     if isinstance(value, str):
         return f'"{"".join(_character(c) for c in value)}"'
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Mapping):
+        pairs = (f"{toml_value(str(key))} = {toml_value(item)}" for key, item in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
     if isinstance(value, float) and math.isinf(value):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 
+from cloakgp.privacy.accounting.profiles import total_mu
 from cloakgp.release.published import Published
 from cloakgp.release.report.svg import Frame, drawing
 from cloakgp.release.report.words import Html, element
-from cloakgp.release.statement import best_guess
+from cloakgp.release.statement import best_guess, guess_within
 
 #: Squares in a row, and the distance from one to the next.
 ROW, STEP = 20, 17.0
@@ -21,14 +22,15 @@ SIDE = 13.0
 def guess_of(release: Published) -> float:
     """Return how often the best attacker is right, from 0.5 to 1.
 
-    Exact for a release alone, a Gaussian mechanism with noise σ.  With a private choice
-    before it the bound (e^ε + δ)/(e^ε + 1) of any (ε, δ) guarantee holds for both together.
+    Exact for Gaussian mechanisms alone: together they have noise σ with 1/σ² = Σ 1/σ_i².  With a
+    private choice of settings or bounds among them the bound of any (ε, δ) guarantee holds for all
+    together.
     """
-    if not release.choices:
-        return best_guess(release.noisy.sigma / math.sqrt(release.noisy.parts))
-    # Divided by e^ε, which overflows where e^−ε does not.
-    small = math.exp(-release.total_epsilon)
-    return (1.0 + release.delta * small) / (1.0 + small)
+    if not all(part.noisy.sigma > 0.0 for part in release.parts):
+        return 1.0
+    if any(spend.kind != "gaussian" for spends in release.cases for spend in spends):
+        return guess_within(release.total_epsilon, release.delta)
+    return max(best_guess(1.0 / total_mu(spends)) for spends in release.cases)
 
 
 def percent(chance: float) -> str:

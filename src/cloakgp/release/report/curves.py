@@ -56,7 +56,9 @@ def curve(
     ``people`` are inputs to mark; ``marked`` says whether the bounds are, too.
     """
     frame = Frame(*size, x=(input_.lo, input_.hi), y=y, top=26.0)
-    at, parts = frame.across(x), [axes(frame, input_.name, name, columns=5 if size != WIDE else 8)]
+    columns = 5 if size != WIDE else 8
+    at = frame.across(x)
+    parts = [axes(frame, input_.name, name, columns=columns, x_ticks=input_.ticks(columns))]
     several = len(series) > 1
     series = [_cut(one, bounds) for one in series]
     for number, one in enumerate(series):
@@ -85,7 +87,8 @@ def strip(size: tuple[int, int], x: Array, one: Series, input_: Input, name: str
     frame = Frame(size[0], STRIP, x=(input_.lo, input_.hi), y=(0.0, top), top=26.0)
     at, floor = frame.across(x), np.full(len(x), frame.floor)
     columns = 5 if size != WIDE else 8
-    parts = [axes(frame, input_.name, f"± {name}", rows=3, columns=columns)]
+    words = input_.ticks(columns)
+    parts = [axes(frame, input_.name, f"± {name}", rows=3, columns=columns, x_ticks=words)]
     parts.append(area(at, floor, _within(frame, reach), class_="band"))
     if noise is not None:
         parts.append(area(at, floor, _within(frame, noise), class_="noise"))
@@ -96,8 +99,8 @@ def strip(size: tuple[int, int], x: Array, one: Series, input_: Input, name: str
 def table(x: Array, series: list[Series], input_: Input, bounds: Bounds) -> Html:
     """Return a few places of a curve as a table, for those who would rather read numbers."""
     rows = []
-    for place in np.unique(np.linspace(0, len(x) - 1, 9).round().astype(int)):
-        cells = [element("th", figure(float(x[place])), scope="row")]
+    for place in _rows(x, input_):
+        cells = [element("th", input_.shown(float(x[place])), scope="row")]
         for one in series:
             ends = [one.value, one.low, one.high]
             value, low, high = (figure(cut(float(end[place]), bounds)) for end in ends)
@@ -108,6 +111,13 @@ def table(x: Array, series: list[Series], input_: Input, bounds: Bounds) -> Html
         head += [element("th", one.name, scope="col"), element("th", "95 % band", scope="col")]
     body = element("tbody", *rows)
     return element("table", element("thead", element("tr", *head)), body, class_="numbers")
+
+
+def _rows(x: Array, input_: Input) -> NDArray[np.int64]:
+    """Return the places that a table shows: a few, or one for each level."""
+    if input_.levels is not None:
+        return np.arange(0, len(x), 2)
+    return np.unique(np.linspace(0, len(x) - 1, 9).round().astype(int))
 
 
 def cut(value: float, bounds: Bounds) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.inputs.columns import Category, Date, Number
 from cloakgp.release.report.model import page_model
 from cloakgp.release.report.places import Input
 from cloakgp.release.report.readings import NORMAL_95, Reading, Series
@@ -29,7 +30,7 @@ def page_data(reading: Reading, inputs: list[Input]) -> dict[str, Any]:
     written = None if model is None else model.written()
     data: dict[str, Any] = {
         "kind": reading.script,
-        "inputs": [{"name": i.name, "lo": i.lo, "hi": i.hi, "at": i.median} for i in inputs],
+        "inputs": [_input(each) for each in inputs],
         "names": reading.names,
         "bounds": [reading.bounds(number) for number in range(len(reading.names))],
         "classes": reading.classes,
@@ -41,6 +42,22 @@ def page_data(reading: Reading, inputs: list[Input]) -> dict[str, Any]:
         node, weight = np.polynomial.hermite_e.hermegauss(NODES)
         data["hermite"] = {"node": node.tolist(), "weight": (weight / weight.sum()).tolist()}
     return data
+
+
+def _input(one: Input) -> dict[str, Any]:
+    """Return an input, and how the script makes columns of the model of a place along it."""
+    found: dict[str, Any] = {"name": one.name, "lo": one.lo, "hi": one.hi, "at": one.median}
+    column = one.column
+    if one.levels is not None:
+        found["levels"] = one.levels
+    if isinstance(column, Category):
+        found["encode"] = {"levels": len(column.levels)}
+    elif column != Number():
+        shift, scale = getattr(column, "shift", 0.0), getattr(column, "scale", 1.0)
+        found["encode"] = {"shift": shift, "scale": scale, "flag": column.width > 1}
+    if isinstance(column, Date):
+        found["origin"] = column.origin
+    return found
 
 
 def as_json(data: dict[str, Any]) -> str:

@@ -12,10 +12,11 @@ from cloakgp.release.report.places import (
     along,
     inputs_of,
     panels_of,
+    people_of,
     plane,
 )
 from cloakgp.release.report.readings import Reading, Series
-from cloakgp.release.report.svg import figure, shortened
+from cloakgp.release.report.svg import shortened
 from cloakgp.release.report.words import Html, element, joined
 
 
@@ -52,7 +53,7 @@ def _name(reading: Reading, group: list[int]) -> str:
 
 
 def _curves(reading: Reading, inputs: list[Input], ask: Html) -> list[Html]:
-    facts, (only,) = reading.release.facts, inputs
+    people, (only,) = people_of(reading.release.facts), inputs
     points = along(inputs, 0, CURVE)
     x, series = points[:, 0], reading.at(points, noise=True)
     found: list[Html] = []
@@ -69,7 +70,7 @@ def _curves(reading: Reading, inputs: list[Input], ask: Html) -> list[Html]:
                 name,
                 bounds,
                 y,
-                facts.X[:, 0],
+                people[:, 0],
                 marked=reading.clipped,
                 class_=kind,
                 **marks,
@@ -140,7 +141,7 @@ def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
             "Dots are the public inputs. Colours fade where nobody is near: there the map shows "
             "what the model expects, not what it was told."
         ]
-        if len(some) == 1:
+        if len(some) == 1 and all(each.levels is None for each in inputs):
             words.append("Lines join places of equal value.")
         parts = [element("div", *both, class_="pair")]
         if len(some) > 1:
@@ -160,7 +161,7 @@ def _limits(reading: Reading, one: Series, number: int, visible: np.ndarray) -> 
 
 
 def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
-    facts = reading.release.facts
+    people = people_of(reading.release.facts)
     chosen = panels_of(reading, inputs)
     read = [reading.at(along(inputs, column, PANEL)) for column in chosen]
     found = []
@@ -182,15 +183,15 @@ def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
                     name,
                     bounds,
                     y,
-                    facts.X[:, column],
+                    people[:, column],
                     marked=reading.clipped,
                     data_redraw=True,
                     **marks,
                 )
             )
         words = (
-            "Each panel varies one input while the others stay where they are: at their median "
-            "among the public inputs, or where you have put them."
+            "Each panel varies one input while the others stay where they are: at their median, or "
+            "the most frequent level, among the public inputs, or where you have put them."
         )
         if len(chosen) < len(inputs):
             words += (
@@ -198,7 +199,7 @@ def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
                 "changes most."
             )
         medians = ", ".join(
-            f"{shortened(inputs[c].name, 24)} {figure(inputs[c].median)}" for c in chosen
+            f"{shortened(inputs[c].name, 24)} {inputs[c].shown(inputs[c].median)}" for c in chosen
         )
         some = [read[0][c] for c in group]
         found.append(

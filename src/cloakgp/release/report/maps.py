@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from cloakgp.plan.facts import Facts
 from cloakgp.release.report import colours
-from cloakgp.release.report.places import MAP, Input
+from cloakgp.release.report.places import MAP, Input, people_of
 from cloakgp.release.report.svg import Frame, axes, drawing, figure, label, line, ticks
 from cloakgp.release.report.words import Html, element, joined
 
@@ -30,11 +30,12 @@ def nearness(facts: Facts, inputs: list[Input], points: Array) -> Array:
     """Return how visible each place is: 1 where people are, less where nobody is near."""
     lo = np.array([each.lo for each in inputs])
     width = np.array([each.hi - each.lo for each in inputs])
-    people = np.unique((facts.X - lo) / width, axis=0)
+    people = np.unique((people_of(facts) - lo) / width, axis=0)
     tree = cKDTree(people)
     apart = tree.query(people, k=2)[0][:, 1] if len(people) > 1 else np.zeros(1)
     near = max(NEAR, 1.5 * float(np.quantile(apart, 0.9)))
-    distance = tree.query((points - lo) / width)[0]
+    stepped = [each.levels is not None for each in inputs]  # a level is as wide as its step
+    distance = tree.query((np.where(stepped, np.rint(points), points) - lo) / width)[0]
     return np.clip(1.0 - (distance - near) / near, FAINT, 1.0)
 
 
@@ -57,6 +58,8 @@ def draw_map(
         colours.scale(shades, (grid - lo) / (hi - lo))[::-1], visible.reshape(MAP, MAP)[::-1]
     )
     levels = [tick for tick in ticks(lo, hi, 7) if grid.min() < tick < grid.max()]
+    if any(each.levels is not None for each in inputs):
+        levels = []  # lines of equal value have no meaning across levels
     parts = [_image(frame, image), *_contours(frame, sides, grid, levels), _dots(frame, facts)]
     parts += [_scale(frame, shades, lo, hi)]
     return _finished(frame, parts, inputs, title, **attributes)
@@ -95,7 +98,15 @@ def _finished(
     room = Frame(
         frame.width, frame.height - SCALE, x=frame.x, y=frame.y, top=frame.top, bottom=40.0
     )
-    names = axes(room, inputs[0].name, inputs[1].name, columns=5, grid=False)
+    names = axes(
+        room,
+        inputs[0].name,
+        inputs[1].name,
+        columns=5,
+        grid=False,
+        x_ticks=inputs[0].ticks(4),
+        y_ticks=inputs[1].ticks(6),
+    )
     return drawing(frame, *parts, names, element("g", class_="cursor"), title=title, **attributes)
 
 
@@ -132,7 +143,7 @@ def _contours(
 
 
 def _dots(frame: Frame, facts: Facts) -> Html:
-    people = np.unique(facts.X, axis=0)
+    people = np.unique(people_of(facts), axis=0)
     people = people[:: -(-len(people) // MOST_DOTS)]
     at = zip(frame.across(people[:, 0]).tolist(), frame.down(people[:, 1]).tolist(), strict=True)
     # A line of no length with round ends is a dot: one element for all people.

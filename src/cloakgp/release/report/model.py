@@ -139,9 +139,7 @@ def _scatter(release: Published, mixture: Mixture) -> Array:
     """Return the variance of outputs, or of latent values, around f under each setting, (K,)."""
     facts = release.facts
     if facts.likelihood is None:
-        return np.array(
-            [d.unit**2 * float(np.mean(d.model.noise_variance)) for d in mixture.decoders]
-        )
+        return np.array([d.unit**2 * d.model.scatter for d in mixture.decoders])
     if facts.family is None:
         return np.zeros(len(mixture.decoders))
     return np.array([facts.family.settings[k].noise_variance for k in mixture.settings])

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from cloakgp.inputs.columns import Column, Date, Number
 from cloakgp.release.file.archive import contents_of, encoding_of
-from cloakgp.release.file.manifest import to_archive
 from cloakgp.release.learnt import hyperparameters
 from cloakgp.release.report.again import settings_toml
 from cloakgp.release.report.attacker import attacker, guess_of, percent
@@ -24,8 +25,8 @@ from cloakgp.release.report.readings import Reading, reading_of
 from cloakgp.release.report.svg import figure
 from cloakgp.release.report.words import Html, element, from_markdown, joined, sections
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE, statement
-from cloakgp.release.verify import VerificationReport, verify
+from cloakgp.release.statement import NOT_PRIVATE
+from cloakgp.release.verify import VerificationReport
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
@@ -41,7 +42,7 @@ def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> st
     """Return the page of a release, as HTML; it says of the signature what was found."""
     reading = reading_of(release)
     inputs = inputs_of(release.facts)
-    words, report = sections(statement(release)), verify(release, signature=signature)
+    words, report = sections(release.statement()), release.checked(signature)
     data = page_data(reading, inputs)
     main = [
         _picture(reading, inputs, data["model"] is not None, data["grid"] is not None),
@@ -50,7 +51,7 @@ def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> st
         _learnt(reading, words),
         _verified(report, words),
         _loading(release),
-        _again(reading),
+        _again(reading) if len(release.members) == 1 else _members(words),
     ]
     body = [_header(reading, inputs, report), element("main", *main), _footer(release)]
     return _document(_title(reading, inputs), body, as_json(data))
@@ -98,7 +99,11 @@ def _title(reading: Reading, inputs: list[Input]) -> str:
 def _header(reading: Reading, inputs: list[Input], report: VerificationReport) -> Html:
     release = reading.release
     people, count = release.facts.people, release.published_values
+    several = len(release.members)
     kind = "A differentially private release" if release.private else "A trial"
+    if several > 1:
+        kind = f"{several} {'differentially private releases' if release.private else 'trials'}"
+        kind += ", read together"
     noisy = "noisy " if release.private else ""
     lede = element(
         "p",
@@ -153,15 +158,7 @@ def _picture(reading: Reading, inputs: list[Input], exact: bool, grid: bool) -> 
 def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
     fields = []
     for column in shown_inputs(reading, inputs):
-        each = inputs[column]
-        box = element(
-            "input",
-            type="number",
-            step="any",
-            value=figure(each.median).replace(",", "").replace("−", "-"),
-            data_ask=column,
-        )
-        fields.append(element("label", each.name, box))
+        fields.append(element("label", inputs[column].name, _field(inputs[column], column)))
     how = (
         "Computed in this page from the published numbers, as Python computes it; nothing is sent."
     )
@@ -176,6 +173,20 @@ def _ask(reading: Reading, inputs: list[Input], exact: bool) -> Html:
     return element(
         "div", element("form", *fields), answer, element("p", how, class_="note"), class_="ask"
     )
+
+
+def _field(one: Input, number: int) -> Html:
+    """Return the field in which a reader puts a value of an input."""
+    if one.levels is not None:
+        options = [
+            element("option", level, value=at, selected=at == int(one.median))
+            for at, level in enumerate(one.levels)
+        ]
+        return element("select", *options, data_ask=number)
+    if isinstance(one.column, Date):
+        return element("input", type="date", value=one.shown(one.median), data_ask=number)
+    plain = figure(one.median).replace(",", "").replace("−", "-")
+    return element("input", type="number", step="any", value=plain, data_ask=number)
 
 
 def _guarantee(release: Release, words: dict[str, str]) -> Html:
@@ -299,14 +310,14 @@ def _loading(release: Release) -> Html:
     names = release.facts.names
     example = "import pandas as pd\nfrom cloakgp import Release\n\n"
     example += 'release = Release.load("release.cloakgp")\nrelease.verify()\n'
-    point = release.facts.points[0].tolist()
-    columns = ", ".join(
-        f"{name!r}: [{value:.4g}]" for name, value in zip(names, point, strict=True)
-    )
-    if release.facts.feature_names is not None and len(names) <= 6:
+    facts = release.facts
+    codes = facts.codes_of(facts.points[:1])[0].tolist()
+    point = [_python(each, at) for each, at in zip(facts.encoding.columns, codes, strict=True)]
+    columns = ", ".join(f"{name!r}: [{value}]" for name, value in zip(names, point, strict=True))
+    if facts.feature_names is not None and len(names) <= 6:
         example += f"X = pd.DataFrame({{{columns}}})\n"
     else:
-        example += f"X = [{[round(v, 4) for v in point[:6]] if len(names) <= 6 else '...'}]\n"
+        example += f"X = [[{', '.join(point) if len(names) <= 6 else '...'}]]\n"
     example += "release.predict_interval(X)\n"
     content = _file_of(release)
     if content is None:
@@ -347,9 +358,16 @@ def _loading(release: Release) -> Html:
     )
 
 
+def _python(column: Column, code: float) -> str:
+    """Return one value as Python writes it."""
+    if isinstance(column, Number):
+        return "float('nan')" if math.isnan(code) else f"{code:.4g}"
+    return repr(column.shown(code))
+
+
 def _file_of(release: Release) -> bytes | None:
     try:
-        parts = encoding_of(contents_of(*to_archive(release)))
+        parts = encoding_of(contents_of(*release.contents()))
     except ValueError:
         return None
     if sum(memoryview(part).nbytes for part in parts) > LARGEST_RELEASE:
@@ -371,6 +389,12 @@ def _again(reading: Reading) -> Html:
         element("button", "Copy", type="button", data_copy="settings"),
         id="again",
     )
+
+
+def _members(words: dict[str, str]) -> Html:
+    """Return what is combined; each release has settings of its own."""
+    text = from_markdown(words["What was published"])
+    return element("section", element("h2", "What it combines"), text, id="members")
 
 
 def _footer(release: Release) -> Html:

@@ -1,6 +1,8 @@
 """Where a release is looked at: along its input, over a plane of two, or along each of several.
 
-With more than two inputs the others stay at their median while one is varied.
+With more than two inputs the others stay where most people are while one is varied: at the median,
+or at the most frequent level.  Places are codes, one number for each input: a level is its place in
+the list, a date the days from its origin.
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.inputs.columns import Column, Number
+from cloakgp.inputs.columns.ticks import levels_of, ticks_of
 from cloakgp.plan.facts import Facts
 from cloakgp.release.report.readings import Reading
+from cloakgp.release.report.svg import figure
 
 Array = NDArray[np.float64]
 
@@ -19,6 +24,8 @@ Array = NDArray[np.float64]
 CURVE, MAP, PANEL = 181, 44, 61
 #: Panels at most: of more inputs, those along which the release changes most are shown.
 MOST_PANELS = 9
+#: How far the step of a level reaches to either side.
+EDGE = 0.4999
 #: Places along each input that tell how much the release changes.
 FEW = 7
 
@@ -31,27 +38,70 @@ class Input:
     lo: float
     hi: float
     median: float
+    column: Column = Number()  # noqa: RUF009 -- it has no parts that could change
+
+    @property
+    def levels(self) -> list[str] | None:
+        """The levels that lie side by side; None for what goes on and on."""
+        return levels_of(self.column)
+
+    def ticks(self, about: int) -> list[tuple[float, str]] | None:
+        """Return the words along its axis; None: numbers do."""
+        return ticks_of(self.column, self.lo, self.hi, about)
+
+    def shown(self, code: float) -> str:
+        """Return one place as people write it."""
+        if isinstance(self.column, Number):
+            return figure(code)
+        whole = code if self.levels is not None else round(code)
+        return self.column.shown(float(whole))
+
+
+def people_of(facts: Facts) -> Array:
+    """Return the codes of everybody's inputs, of those who lack none."""
+    codes = facts.codes_of(facts.X)
+    known: Array = codes[~np.isnan(codes).any(axis=1)]
+    return known
 
 
 def inputs_of(facts: Facts) -> list[Input]:
     """Return the inputs of a release; a range is never a single place."""
     found = []
-    for column, name in enumerate(facts.names):
-        values = np.concatenate([facts.X[:, column], facts.points[:, column]])
+    people, points = facts.codes_of(facts.X), facts.codes_of(facts.points)
+    for at, (name, column) in enumerate(zip(facts.names, facts.encoding.columns, strict=True)):
+        values = np.concatenate([people[:, at], points[:, at]])
+        values, theirs = (v[~np.isnan(v)] for v in (values, people[:, at]))
+        levels = levels_of(column)
+        if levels is not None:
+            often = np.bincount(theirs.astype(int), minlength=1).argmax() if len(theirs) else 0
+            found.append(Input(name, -0.5, len(levels) - 0.5, float(often), column))
+            continue
+        values = values if len(values) else np.zeros(1)
         lo, hi = float(values.min()), float(values.max())
         if not hi > lo:
             half = 0.5 * max(abs(lo), 1.0)
             lo, hi = lo - half, hi + half
-        typical = float(f"{np.median(facts.X[:, column]):.4g}")
-        found.append(Input(name, lo, hi, min(max(typical, lo), hi)))
+        typical = float(np.median(theirs)) if len(theirs) else lo
+        exact = isinstance(column, Number)
+        typical = float(f"{typical:.4g}") if exact else float(round(typical))
+        found.append(Input(name, lo, hi, min(max(typical, lo), hi), column))
     return found
 
 
 def along(inputs: list[Input], varied: int, count: int) -> Array:
-    """Return places along one input, the others at their median, (count, L)."""
-    points = np.tile([each.median for each in inputs], (count, 1))
-    points[:, varied] = np.linspace(inputs[varied].lo, inputs[varied].hi, count)
+    """Return places along one input, the others at their median, about ``count`` of them."""
+    side = _side(inputs[varied], count)
+    points = np.tile([each.median for each in inputs], (len(side), 1))
+    points[:, varied] = side
     return points
+
+
+def _side(one: Input, count: int) -> Array:
+    """Return places along one input; of levels both ends of each, so that a curve has steps."""
+    if one.levels is None:
+        return np.linspace(one.lo, one.hi, count)
+    ends = np.arange(len(one.levels))[:, None] + np.array([-EDGE, EDGE])
+    return ends.ravel()
 
 
 def plane(inputs: list[Input], count: int = MAP) -> tuple[Array, Array, Array]:
@@ -64,7 +114,8 @@ def panels_of(reading: Reading, inputs: list[Input]) -> list[int]:
     """Return the inputs to show, in their order: those along which most changes."""
     if len(inputs) <= MOST_PANELS:
         return list(range(len(inputs)))
-    points = np.vstack([along(inputs, column, FEW) for column in range(len(inputs))])
-    values = np.array([series.value for series in reading.at(points)])
-    change = np.ptp(values.reshape(len(values), len(inputs), FEW), axis=2).max(axis=0)
+    sides = [along(inputs, column, FEW) for column in range(len(inputs))]
+    values = np.array([series.value for series in reading.at(np.vstack(sides))])
+    pieces = np.split(values, np.cumsum([len(side) for side in sides])[:-1], axis=1)
+    change = np.array([np.ptp(piece, axis=1).max() for piece in pieces])
     return sorted(np.argsort(-change, kind="stable")[:MOST_PANELS].tolist())

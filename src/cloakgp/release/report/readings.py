@@ -91,19 +91,20 @@ class Reading:
 
     def noise_settings(self) -> dict[str, Any]:
         """Return how outputs scatter around f, if that was fixed."""
-        return {"noise_variance": float(np.mean(self.release.facts.model.noise_variance))}
+        return {"noise_variance": self.release.facts.model.scatter}
 
     def unknown_settings(self) -> list[str]:
         """Return settings of this kind that a release does not hold."""
         return []
 
     def at(self, points: Array, *, noise: bool = False, person: bool = False) -> list[Series]:
-        """Read every curve at points (P, L); the parts of its band take longest, so if asked for.
+        """Read every curve at places (P, inputs), which are codes: one number for each input.
 
-        ``noise`` adds the part that privacy alone costs, ``person`` the band of new people.
+        The parts of a band take longest, so they are read if asked for: ``noise`` adds the part
+        that privacy alone costs, ``person`` the band of new people.
         """
-        starts = range(0, len(points), CHUNK)
-        pieces = [self._at(points[i : i + CHUNK], noise, person) for i in starts]
+        starts, rows = range(0, len(points), CHUNK), self.release.facts.at_codes(points)
+        pieces = [self._at(rows[i : i + CHUNK], noise, person) for i in starts]
         return (
             pieces[0] if len(pieces) == 1 else [_whole(list(p)) for p in zip(*pieces, strict=True)]
         )

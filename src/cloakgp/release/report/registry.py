@@ -31,6 +31,11 @@ def registry_entry(release: Release) -> dict[str, Any]:
             "the release is NOT private, so it has no place in a registry of deployments; make a "
             "real one first"
         )
+    if len(release.members) > 1:
+        raise ValueError(
+            "a combination of releases is no deployment of its own; describe each of its releases "
+            "by itself, from its own file"
+        )
     facts = release.facts
     words = sections(statement(release))
     inputs, outputs = (

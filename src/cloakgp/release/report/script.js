@@ -336,11 +336,26 @@
       high: read(s.high), person: s.person ? s.person.map(read) : undefined }));
   }
 
+  // From places along the inputs to the columns of the model, as Columns.expand does it.
+  const level = (v, count) => Math.min(Math.max(Math.round(v), 0), count - 1);
+  function encoded(x) {
+    return page.inputs.flatMap((input, i) => {
+      const how = input.encode;
+      if (!how) return [x[i]];
+      if (how.levels) {
+        const one = level(x[i], how.levels);
+        return Array.from({ length: how.levels }, (_, k) => (k === one ? 1 : 0));
+      }
+      const value = input.levels ? level(x[i], input.levels.length) : (x[i] - how.shift) / how.scale;
+      return how.flag ? [value, 0] : [value];
+    });
+  }
+
   let ready = null;
   function predict(x) {
     if (!page.model) return page.grid ? interpolated(page.grid, x) : null;
     ready = ready || prepared(page.model);
-    return OUTCOMES[page.kind](moments(ready, x));
+    return OUTCOMES[page.kind](moments(ready, encoded(x)));
   }
   globalThis.cloakgp = { predict: (x) => predict(Array.from(x, Number)) };
 
@@ -370,6 +385,13 @@
       ? v.toExponential(2).replace("e+", "e")
       : Number(v.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 8 });
     return text.replace("-", "−");
+  };
+  const DAY = 864e5;
+  const start = (input) => Date.parse(`${input.origin}${input.origin.length > 10 ? "Z" : ""}`);
+  const day = (input, v) => new Date(start(input) + Math.round(v) * DAY).toISOString().slice(0, 10);
+  const written = (input, v) => {
+    if (input.levels) return input.levels[level(v, input.levels.length)];
+    return input.origin ? day(input, v) : shown(v);
   };
   const within = (v, [lo, hi]) => Math.max(lo, hi === null ? v : Math.min(hi, v));
 
@@ -434,7 +456,10 @@
   function redraw(picture) {
     const { svg, frame, varies } = picture;
     const place = at.slice();
-    const xs = Array.from({ length: 41 }, (_, i) => frame[4] + (i / 40) * (frame[5] - frame[4]));
+    const { levels } = page.inputs[varies[0]];
+    const xs = levels
+      ? levels.flatMap((_, k) => [k - 0.4999, k + 0.4999])
+      : Array.from({ length: 41 }, (_, i) => frame[4] + (i / 40) * (frame[5] - frame[4]));
     const all = xs.map((x) => {
       place[varies[0]] = x;
       return predict(place);
@@ -498,7 +523,9 @@
       fields.forEach((field) => {
         const i = Number(field.dataset.ask);
         if (field !== document.activeElement || from !== field) {
-          field.value = String(Number(at[i].toPrecision(6)));
+          const input = page.inputs[i];
+          if (input.levels) field.value = String(level(at[i], input.levels.length));
+          else field.value = input.origin ? day(input, at[i]) : String(Number(at[i].toPrecision(6)));
         }
       });
       pictures.forEach((picture) => {
@@ -506,7 +533,7 @@
         const i = picture.varies[0];
         if (picture.svg.getAttribute("role") === "slider") {
           picture.svg.setAttribute("aria-valuenow", String(at[i]));
-          picture.svg.setAttribute("aria-valuetext", `${page.inputs[i].name} ${shown(at[i])}; ${words}`);
+          picture.svg.setAttribute("aria-valuetext", `${page.inputs[i].name} ${written(page.inputs[i], at[i])}; ${words}`);
         } else picture.svg.setAttribute("aria-label", `${picture.svg.dataset.label}. ${words}`);
       });
       if (!from) return; // the pictures are as Python has drawn them
@@ -557,9 +584,12 @@
   }
   for (const field of fields) {
     field.addEventListener("input", () => {
-      const value = field.valueAsNumber;
+      const i = Number(field.dataset.ask);
+      const input = page.inputs[i];
+      const value = input.levels ? Number(field.value)
+        : input.origin ? (Date.parse(field.value) - start(input)) / DAY : field.valueAsNumber;
       if (!Number.isFinite(value)) return;
-      at[Number(field.dataset.ask)] = value;
+      at[i] = value;
       update(field);
     });
   }

@@ -13,6 +13,8 @@ from cloakgp.release.report.words import Html, element, joined
 
 Array = NDArray[np.float64]
 
+#: Places along an axis with their words; None: numbers.
+Ticks = list[tuple[float, str]] | None
 #: Longest name of an axis, in characters.
 LONGEST = 48
 
@@ -96,25 +98,39 @@ def shortened(name: str, longest: int = LONGEST) -> str:
 
 
 def axes(
-    frame: Frame, x_name: str, y_name: str, *, rows: int = 5, columns: int = 7, grid: bool = True
+    frame: Frame,
+    x_name: str,
+    y_name: str,
+    *,
+    rows: int = 5,
+    columns: int = 7,
+    grid: bool = True,
+    x_ticks: Ticks = None,
+    y_ticks: Ticks = None,
 ) -> Html:
-    """Return the numbers along both sides, with grid lines, and the names of the axes."""
+    """Return the numbers or words along both sides, with grid lines, and the names of the axes."""
     parts = []
-    for tick in ticks(*frame.y, rows):
+    for tick, words in _worded(y_ticks, frame.y, rows):
         at = float(frame.down(tick))
         if grid:
             across = f"M{_n(frame.left)} {_n(at)}H{_n(frame.side)}"
             parts.append(element("path", class_="grid", d=across))
-        parts.append(label(frame.left - 8, at + 4, figure(tick), class_="tick", text_anchor="end"))
-    for tick in ticks(*frame.x, columns):
+        parts.append(label(frame.left - 8, at + 4, words, class_="tick", text_anchor="end"))
+    for tick, words in _worded(x_ticks, frame.x, columns):
         at = float(frame.across(tick))
         where = {"class_": "tick", "text_anchor": "middle"}
-        parts.append(label(at, frame.floor + 18, figure(tick), **where))
+        parts.append(label(at, frame.floor + 18, words, **where))
     middle = 0.5 * (frame.left + frame.side)
     below = {"class_": "name", "text_anchor": "middle"}
     parts.append(label(middle, frame.height - 4, shortened(x_name), **below))
     parts.append(label(0, 11, shortened(y_name), class_="name"))
     return joined(parts)
+
+
+def _worded(given: Ticks, side: tuple[float, float], about: int) -> list[tuple[float, str]]:
+    if given is not None:
+        return given
+    return [(tick, figure(tick)) for tick in ticks(*side, about)]
 
 
 def drawing(frame: Frame, *parts: object, title: str, stamp: str = "", **attributes: Any) -> Html:

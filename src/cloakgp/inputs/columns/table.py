@@ -1,0 +1,139 @@
+"""How a whole table of raw inputs becomes the rows of a model, and how rows are read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cloakgp.inputs.columns.kinds import Category, Column, Date, Number
+from cloakgp.inputs.columns.series import series_of
+
+Array = NDArray[np.float64]
+#: Of each input the spreads of its columns of the model for the default prior; None: that of X.
+Spreads = tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table, in their order; ``names`` is None for tables without names."""
+
+    names: tuple[str, ...] | None
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if self.names is not None and len(self.names) != len(self.columns):
+            raise ValueError(f"{len(self.names)} names do not fit {len(self.columns)} columns")
+
+    @classmethod
+    def numbers(cls, names: tuple[str, ...] | None, count: int) -> Columns:
+        """Return a table of plain numbers."""
+        return cls(names, (Number(),) * count)
+
+    @property
+    def plain(self) -> bool:
+        """Whether all columns are numbers that the model sees as they are."""
+        return all(column == Number() for column in self.columns)
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the inputs, invented where there are none."""
+        return [*(self.names or (f"x{i}" for i in range(len(self.columns))))]
+
+    @property
+    def by_name(self) -> dict[str, Column]:
+        """What each column is, as estimators take it."""
+        return dict(zip(self.labels, self.columns, strict=True))
+
+    @property
+    def width(self) -> int:
+        """How many columns the model has."""
+        return sum(column.width for column in self.columns)
+
+    @property
+    def spreads(self) -> Spreads:
+        """What the default prior is told of each input."""
+        return tuple(column.spreads for column in self.columns)
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Which columns of the model belong to each input."""
+        ends = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
+        return tuple(slice(*pair) for pair in pairwise(ends))
+
+    @property
+    def model_names(self) -> list[str]:
+        """Names of the columns of the model."""
+        found = []
+        for label, column in zip(self.labels, self.columns, strict=True):
+            if isinstance(column, Category):
+                found += [f"{label}={level}" for level in column.levels]
+            else:
+                found += [label, f"{label} missing"][: column.width]
+        return found
+
+    def rows(self, table: Any, what: str = "X") -> Array:
+        """Return the rows of a model from a raw table, or name the column that does not fit."""
+        return self.expand(self.codes(table, what))
+
+    def codes(self, table: Any, what: str = "X") -> Array:
+        """Return one number for each raw value, (n, inputs)."""
+        series = series_of(table, self.names, len(self.columns), what)
+        if not len(series[0]):
+            raise ValueError(f"{what} has no rows")
+        found = [
+            column.codes(values, f"{what}, column {label!r},")
+            for label, column, values in zip(self.labels, self.columns, series, strict=True)
+        ]
+        return np.column_stack(found)
+
+    def expand(self, codes: Array) -> Array:
+        """Return the rows of a model from codes (n, inputs)."""
+        parts = [column.expand(codes[:, at]) for at, column in enumerate(self.columns)]
+        return np.ascontiguousarray(np.hstack(parts))
+
+    def collapse(self, rows: Array) -> Array:
+        """Return codes (n, inputs) from rows of a model."""
+        parts = zip(self.columns, self.slices, strict=True)
+        return np.column_stack([column.collapse(rows[:, cut]) for column, cut in parts])
+
+    def snap(self, rows: Array, people: Array) -> Array:
+        """Return rows of the model that raw values stand behind: means of people have no level.
+
+        Dates are whole days if those of people are.
+        """
+        codes, theirs = self.collapse(rows), self.collapse(people)
+        for at, column in enumerate(self.columns):
+            known = theirs[:, at][~np.isnan(theirs[:, at])]
+            if isinstance(column, Date) and np.array_equal(known, np.rint(known)):
+                codes[:, at] = np.rint(codes[:, at])
+        return self.expand(codes)
+
+    def frame(self, codes: Array) -> pd.DataFrame:
+        """Return the raw values of codes as a table."""
+        parts = {at: column.raw(codes[:, at]) for at, column in enumerate(self.columns)}
+        frame = pd.DataFrame(parts)
+        frame.columns = self.labels
+        return frame
+
+    def readable(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a table that holds ours with its dates as people write them."""
+        shown = {
+            label: column.codes(frame[label], label)
+            for label, column in self.by_name.items()
+            if isinstance(column, Date)
+        }
+        return frame.assign(
+            **{n: [self.by_name[n].shown(code) for code in codes] for n, codes in shown.items()}
+        )
+
+    def selected(self, names: Sequence[str]) -> Columns:
+        """Return some of the columns, by name."""
+        known = self.by_name
+        return Columns(tuple(names), tuple(known[name] for name in names))

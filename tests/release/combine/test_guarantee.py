@@ -1,0 +1,69 @@
+"""What a person is guaranteed: the largest of disjoint releases, else their composition."""
+
+import numpy as np
+import pytest
+from combine_cases import chosen, heights, pair
+
+from cloakgp import Release
+from cloakgp.privacy import Spend, gaussian_epsilon, privacy_profile, total_guarantee
+from cloakgp.release.combine.guarantee import check_overlap, delta_of, epsilon_of, spends_of
+from cloakgp.release.report.attacker import guess_of
+from cloakgp.release.statement import best_guess, guess_within
+
+
+def test_by_default_a_person_may_be_in_all_releases_and_has_paid_for_each():
+    members = pair("bounds, noise, budgets")
+    both = Release.combine(members)
+    sigma = sum(m.noisy.sigma**-2 for m in members) ** -0.5  # 1/σ² adds
+    assert both.overlap == "unknown"
+    assert both.delta == 1e-5
+    exact = gaussian_epsilon(sigma, 1e-5)
+    assert exact <= both.total_epsilon <= exact * (1.0 + 1e-3)  # four digits, rounded up
+    assert privacy_profile(sigma, both.total_epsilon) <= 1e-5
+    assert max(m.epsilon for m in members) < both.epsilon < sum(m.epsilon for m in members)
+    assert guess_of(both) == pytest.approx(best_guess(sigma))
+
+
+def test_disjoint_people_have_paid_for_the_largest_alone():
+    members = pair("bounds, noise, budgets")
+    both = Release.combine(members, people="disjoint")
+    assert (both.total_epsilon, both.delta) == (2.0, 1e-5)
+    assert guess_of(both) == max(map(guess_of, members))
+
+
+def test_iterations_share_a_budget_and_count_once():
+    both = Release.combine(pair("two classes"))
+    together = [Spend.gaussian(m.facts.budget.sigma) for m in both.members]
+    assert both.epsilon == pytest.approx(total_guarantee(together, 1e-5), rel=1e-3)
+
+
+def test_choices_of_settings_are_part_of_what_is_paid():
+    first, second = pair("learnt")
+    members = (chosen(first), second)
+    both = Release.combine(members)
+    assert [spend.kind for spend in spends_of(members)] == ["gaussian", "gaussian", "bounded-range"]
+    assert both.epsilon > Release.combine([first, second]).epsilon
+    # Nobody knows what was seen before the choice, so it costs at least what it costs first.
+    first_of_all = total_guarantee(
+        [members[0].selection.spend, *first.spends, *second.spends], 1e-5
+    )
+    assert both.epsilon >= first_of_all
+    assert guess_of(both) == guess_within(both.epsilon, both.delta)
+    apart = Release.combine(members, people="disjoint")
+    assert apart.epsilon == max(members[0].total_epsilon, second.epsilon)
+
+
+def test_no_noise_is_no_guarantee():
+    members = [heights(s, epsilon=np.inf) for s in (1, 2)]
+    assert epsilon_of(members, "unknown") == np.inf
+    assert guess_of(Release.combine(members)) == 1.0
+
+
+def test_the_largest_delta_is_that_of_all():
+    assert delta_of(pair("bounds, noise, budgets")) == 1e-5
+
+
+def test_only_two_things_can_be_said_of_people():
+    assert check_overlap("disjoint") == "disjoint"
+    with pytest.raises(ValueError, match=r"people must be one of .* got 'some'"):
+        Release.combine(pair("learnt"), people="some")
