@@ -3,8 +3,9 @@
     python benchmarks/scale.py [--quick] [--append FILE]
 
 Every case runs in a process of its own, which makes its data first, so that what is measured is
-above them.  Seconds are those of processors, of all processes of a case together.  ``--append``
-adds the tables to a Markdown file, that of ``designs.py``.  Needs the extras parquet and dask.
+above them.  Seconds are those of processors, of all processes of a case together.  What was
+measured is kept in build/bench, so that an interrupted run goes on.  ``--append`` adds
+the tables to a Markdown file, that of ``designs.py``.  Needs the extras parquet and dask.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -30,6 +29,8 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from designs import Table, duration, verdict
+from kept import busy, kept
+from kept import in_a_process as kept_apart
 from rich.console import Console
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor, scan
@@ -95,6 +96,7 @@ def cpu_seconds() -> float:
 
 
 def megabytes() -> float:
+    """Return the memory of all processes, their libraries included, each as if it were alone."""
     return total(lambda process: process.memory_info().rss) / 1e6
 
 
@@ -140,14 +142,9 @@ def measured() -> Iterator[Meter]:
         meter.above = meter.peak - before
 
 
-def in_a_process(task: dict[str, Any]) -> dict[str, Any]:
-    """Run a case in a process of its own, with one thread for each BLAS."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "result.json"
-        command = [sys.executable, __file__, "--worker", json.dumps(task), str(out)]
-        subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-        found: dict[str, Any] = json.loads(out.read_text())
-        return found
+def in_a_process(task: dict[str, Any], **where: Any) -> dict[str, Any]:
+    """Run a case in a process of its own, or return what an earlier run has kept of it."""
+    return kept(task, lambda: kept_apart(__file__, {**task, **where}) or {})
 
 
 # ------------------------------------------------------------------------------ people in memory
@@ -258,7 +255,7 @@ def workers(kind: str) -> Iterator[None]:
 
 def get_ready() -> None:
     """Load what a block needs, and take long enough for the other workers to get ready, too."""
-    import cloakgp.estimators.people
+    import cloakgp.estimators.batches
     import cloakgp.inputs.blocks.parquet  # noqa: F401
 
     time.sleep(1.0)
@@ -316,7 +313,7 @@ def measure_rows(effort: Effort, results: Results, say: Callable[[str], None]) -
             plain = 0.0
             for kind in kinds:
                 say(f"{rows:,} rows, {kind}")
-                found = in_a_process({"folder": folder, "kind": kind, "rows": rows})
+                found = in_a_process({"kind": kind, "rows": rows}, folder=folder)
                 results.rows[rows, kind] = found
                 plain = plain or found["passes"]
                 table.rows.append(
@@ -391,6 +388,8 @@ def target_lines(results: Results, effort: Effort) -> list[str]:
     )
     small, large = (results.rows[rows, "threads"] for rows in effort.rows)
     ratio = effort.rows[1] / effort.rows[0]
+    kinds = ("threads", *OTHERS)
+    peaks = {kind: results.rows[effort.rows[1], kind]["peak"] for kind in kinds}
     return [
         f"{most:,} people, one input: plan, fit and predict within {CPU_SECONDS:.0f} CPU seconds: "
         f"{verdict(each['cpu'] <= CPU_SECONDS for each in found.values())} ({cpu})",
@@ -398,6 +397,9 @@ def target_lines(results: Results, effort: Effort) -> list[str]:
         f"{verdict(each['above'] <= MEGABYTES for each in found.values())} ({memory})",
         f"predictions at {POINTS:,} points within {PREDICT_SECONDS:g} s: "
         f"{verdict(each['first'] <= PREDICT_SECONDS for each in found.values())} ({times})",
+        f"{effort.rows[1]:,} rows from files within {MEGABYTES:.0f} MB, all processes and their "
+        f"libraries together: {verdict(peak <= MEGABYTES for peak in peaks.values())} "
+        f"({', '.join(f'{kind} {peak:.0f} MB' for kind, peak in peaks.items())})",
         f"{ratio:.0f} times as many rows from files: {large['passes'] / small['passes']:.1f} times "
         f"the CPU time of passes, {large['peak'] / small['peak']:.2f} times the memory",
     ]
@@ -435,7 +437,9 @@ def main() -> None:
         tables = "\n".join(table.markdown() for table in results.tables)
         targets = "\n".join(f"- {line}" for line in lines)
         with options.append.open("a") as file:
-            file.write(f"\n{tables}\n## Targets for many people\n\n{targets}\n")
+            file.write(
+                f"\n{tables}\n## Targets for many people\n\n{targets}\n\nMeasured at a {busy()}.\n"
+            )
 
 
 if __name__ == "__main__":

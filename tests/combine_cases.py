@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.inputs.blocks import cut_array, cut_outputs
+from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
 from cloakgp.plan.parts import Chosen
 from cloakgp.privacy import Spend, total_guarantee
 

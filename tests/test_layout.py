@@ -263,7 +263,6 @@ WITHOUT_TESTS = {
     "plan/outcomes/counts.py": "test_outcomes.py: every kind keeps the same interface",
     "plan/search.py": "estimators/search/test_planning.py: a search makes its plan",
     "plan/search_forecast.py": "estimators/search/test_planning.py: a search makes its plan",
-    "plot/outcomes.py": "test_draw.py: all pictures keep the same rules",
     "release/published.py": "test_release.py: a release is these facts and what they can do",
     "release/verify.py": "test_release.py: every lie of a file is reported",
     "release/file/manifest.py": "test_release.py: what is saved is loaded to the last bit",

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier
 from cloakgp.datasets import make_stripes, stripes_grid
-from cloakgp.plot.outcomes import plot_hinton
+from cloakgp.plot.hinton import plot_hinton
 from experiments.item import Item, Result, Run
 from experiments.outcomes import PAPER, probabilities, releases, versus, without_privacy
 from experiments.style import BLUE, ORANGE, panels, title

@@ -129,11 +129,11 @@ def _result(run: Run, table: pd.DataFrame) -> Result:
         figures={"coverage": _figure(table, order)},
         shown=("truths", "sizes"),
         notes=(
-            f"{len(order)} truths (experiments/truths.py). No default was tuned on them, except that "
-            "*waves* decided how much the family believes in waves, after their coverage had been "
-            f"too low. Bounds 0 and 100, δ = {DELTA:g}; errors and coverage are those of the curve, "
-            "at "
-            f"{PLACES} places where people are, over {run.choose(20, 3)} releases of each.",
+            f"{len(order)} truths (experiments/truths.py). No default was tuned on them, but for "
+            "*waves*: they decided how much the family believes in waves, after their coverage had "
+            f"been too low. Bounds 0 and 100, δ = {DELTA:g}; errors and coverage are those of the "
+            f"curve, at {PLACES} places where people are, over {run.choose(20, 3)} releases of "
+            "each.",
             "Above 4,000 people, people are gathered at places, as by default. Hindsight "
             f"chooses among {len(FACTORS) * len(SPREADS)} kernels by the error of "
             f"{run.choose(10, 3)} releases each, so that it is a little lucky.",

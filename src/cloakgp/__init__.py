@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cloakgp.estimators.counts import PrivateGPCountRegressor
     from cloakgp.estimators.regression import PrivateGPRegressor
     from cloakgp.estimators.search.search import PrivateGridSearch
-    from cloakgp.inputs.blocks import scan
+    from cloakgp.inputs.blocks.scanning import scan
     from cloakgp.plan.bounds import BoundsGrid
     from cloakgp.plan.plan import Plan
     from cloakgp.privacy import Ledger
@@ -69,7 +69,7 @@ _HOMES = {
     "RepeatedSpendWarning": "errors",
     "VerificationReport": "release",
     "private_bounds": "estimators.bounds",
-    "scan": "inputs.blocks",
+    "scan": "inputs.blocks.scanning",
 }
 _MODULES = ("columns", "datasets", "design", "gp", "kernels", "plan", "privacy", "release")
 

@@ -1,8 +1,10 @@
-"""Predictions in pieces are predictions."""
+"""Predictions in pieces are predictions, within the bounds; every release has a picture."""
 
+import numpy as np
 import pandas as pd
+from sklearn.gaussian_process.kernels import RBF
 
-from cloakgp import Release
+from cloakgp import PrivateGPRegressor, Release
 from cloakgp.cli import outputs
 from cloakgp.cli.tables.points import read_points
 from cloakgp.inputs.columns import Columns
@@ -13,3 +15,20 @@ def test_many_points_are_predicted_in_pieces_without_a_difference(saved, monkeyp
     whole = outputs.predictions(release, points)
     monkeypatch.setattr(outputs, "CHUNK", 4)
     pd.testing.assert_frame_equal(outputs.predictions(release, points), whole)
+
+
+def test_tables_are_within_the_bounds_unless_asked_otherwise(saved):
+    release, points = Release.load(saved), read_points("age=-900:900:3", ["age"])
+    inside, raw = release.to_frame(points, clip="bounds"), release.to_frame(points)
+    pd.testing.assert_frame_equal(outputs.predictions(release, points), inside)
+    pd.testing.assert_frame_equal(outputs.predictions(release, points, None), raw)
+    assert not raw.equals(inside)
+
+
+def test_a_release_of_three_inputs_has_a_picture_too(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).uniform(size=(30, 3)), columns=["a", "b", "c"])
+    model = PrivateGPRegressor(0.1 * RBF([1.0, 1.0, 1.0]), bounds=(0, 1))
+    model.fit(X, 0.9 * X["a"].to_numpy())
+    outputs.write_rest(model.release_, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*outputs.OUTPUTS} - {outputs.RELEASE}
+    assert (tmp_path / outputs.PLOT).read_bytes().startswith(b"\x89PNG")

@@ -116,8 +116,6 @@ def test_a_picture_that_cannot_be_written_is_found_before_the_plan(data, tmp_pat
         ("people.csv/p.png", "there is no folder"),
     ):
         fails(run("plan", data, *PLAN, "--plot", tmp_path / name), "--plot", part)
-    three = ("--inputs", "age,height,weight", "--plot", tmp_path / "p.png")
-    fails(run("plan", data, *PLAN, *three), "--plot shows one or two inputs")
     monkeypatch.setattr(os, "access", lambda path, mode, **_: not mode & os.W_OK)
     fails(run("plan", data, *PLAN, "--plot", tmp_path / "p.png"), "cannot be written")
 

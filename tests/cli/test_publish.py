@@ -28,7 +28,7 @@ def test_what_is_not_private_is_never_written(data, tmp_path, monkeypatch):
     assert not out.exists()
 
 
-def test_an_old_picture_does_not_stay_beside_a_new_release(tmp_path):
+def test_an_old_picture_is_replaced_and_three_inputs_have_one_too(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(to_csv(people().assign(a=range(40), b=range(40))))
     out = tmp_path / "out"
@@ -36,7 +36,8 @@ def test_an_old_picture_does_not_stay_beside_a_new_release(tmp_path):
     (out / "plot.png").write_text("old")
     words = ("--inputs", "age,a,b", "--output", "height", "--bounds", "40,200", "--yes", "--force")
     assert run("release", path, *words, "--out", out).exit_code == 0
-    assert {path.name for path in out.iterdir()} == OUTPUTS - {"plot.png"}
+    assert {path.name for path in out.iterdir()} == OUTPUTS
+    assert (out / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_disk_that_fills_up_after_the_release_loses_nothing(data, tmp_path, monkeypatch):

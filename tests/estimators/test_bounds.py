@@ -18,7 +18,7 @@ from cloakgp import (
     private_bounds,
 )
 from cloakgp.estimators.repeats import forget
-from cloakgp.inputs.blocks import cut_array, cut_outputs
+from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
 from cloakgp.privacy import BudgetExceeded, Spend, total_guarantee
 
 N = 600

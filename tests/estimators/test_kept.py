@@ -17,7 +17,7 @@ from cloakgp import (
 )
 from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.repeats import forget
-from cloakgp.inputs.blocks import cut_array
+from cloakgp.inputs.blocks.arrays import cut_array
 from cloakgp.plan.parts import RowLimit
 from cloakgp.privacy.mechanism.kept import rows_to_keep
 

@@ -19,7 +19,7 @@ from cloakgp import (
 )
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators import people as crowd
-from cloakgp.inputs.blocks import cut_array, cut_outputs
+from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
 from cloakgp.privacy import LedgerError
 
 RNG = np.random.default_rng(0)
@@ -147,6 +147,10 @@ def test_several_outputs_and_names_pass_through():
     assert model.release_.predict(POINTS).shape == (12, 2)
     assert model.release_.facts.feature_names == ("age",)
     assert "gathered at" in plan.summary()
+    low, high = plan.lost_within_places
+    assert 0.0 <= low <= high < 0.1
+    assert "WARNING" not in plan.summary()
+    assert plan.to_dict()["lost_within_places"] == [low, high]
     assert plan.to_dict()["places"] == len(plan.facts.places.counts)
 
 
@@ -239,3 +243,24 @@ def test_sparse_models_of_many_people_are_gathered_too(monkeypatch):
     assert model.release_.facts.places is not None
     assert model.release_.facts.approximation == "fitc"
     assert np.all(np.isfinite(model.predict(POINTS)))
+
+
+def test_a_plan_says_when_nothing_is_lost_and_warns_when_much_is():
+    years = np.random.default_rng(0).integers(18, 90, size=(4100, 1)).astype(float)
+    plan = PrivateGPRegressor(bounds=(0, 100)).plan(years)
+    assert plan.lost_within_places == (0.0, 0.0)
+    assert "Nothing is lost by that" in plan.summary()
+    X = np.random.default_rng(1).uniform(size=(4100, 8))
+    plan = PrivateGPRegressor(bounds=(0, 100), learn=False).plan(X)
+    assert plan.lost_within_places[0] > 0.1
+    assert "What differs within a place is not seen" in plan.summary()
+    assert "WARNING: that is much" in plan.summary()
+    few = PrivateGPRegressor(bounds=(0, 100), learn=False).plan(X[:50])
+    assert few.lost_within_places == (0.0, 0.0)
+    assert "within a place" not in few.summary()
+
+
+def test_owners_of_many_rows_are_told_what_to_do():
+    X, owners = np.arange(4001.0)[:, None], np.arange(4001) // 2
+    with pytest.raises(ValueError, match=r"4001 rows with groups .* Keep one row for each owner"):
+        PrivateGPRegressor(bounds=(0, 1)).plan(X, groups=owners)

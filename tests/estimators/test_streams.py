@@ -12,7 +12,7 @@ from stream_cases import CROWD, Fatal, crowd_in, integers_of
 
 from cloakgp import Ledger, PrivateGPClassifier, PrivateGPRegressor
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.inputs.blocks import cut_array, cut_outputs
+from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
 from cloakgp.privacy.mechanism import gathered as core
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.errors.NotPrivateWarning")

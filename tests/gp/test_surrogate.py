@@ -60,3 +60,16 @@ def test_people_who_are_all_alike_have_one_who_stands_for_them(kernel, rows):
     size = float(kernel.diag(rows)[0])
     np.testing.assert_allclose(model.factor @ model.factor.T, np.full((len(rows),) * 2, size))
     assert np.all(np.isfinite(model.workload(rows)))
+
+
+def test_where_many_people_are_gathered_as_much_is_told_as_they_scatter():
+    X, kernel, noise = np.linspace(0.0, 70.0, 71)[:, None], Matern(4.0, nu=0.5), 0.1
+    lost = {}
+    for people in (1.0, 1e3, 1e6):
+        model = Surrogate(kernel, X, noise, np.full(71, people))
+        left = model.prior_variance(X) - np.sum(model.factor**2, axis=1)
+        lost[people] = float(left.max())
+        assert lost[people] <= min(LEFT_OUT, noise / people) * 1.01 or len(model.inducing) == 71
+    assert lost[1e6] < 1e-6
+    alone = Surrogate(kernel, X, noise)
+    assert len(alone.inducing) <= len(Surrogate(kernel, X, noise, np.full(71, 1e6)).inducing)

@@ -14,6 +14,7 @@ from scipy.stats import chi2
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import Plan, PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
+from cloakgp.plan.plan import NEARLY
 from cloakgp.privacy import Noise, gaussian_sigma
 from cloakgp.privacy import release as release_sketch
 
@@ -360,3 +361,18 @@ def test_a_learnt_plan_survives_pickling_and_other_budgets(kind):
     noise = plan.compare_epsilons((0.3, 1.0, 3.0))["typical_noise_std"]
     assert noise.is_monotonic_decreasing
     assert noise[1] == pytest.approx(plan.forecast_rmse)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 10.0])
+def test_nearly_the_plan_at_another_budget_is_found_from_this_one(epsilon):
+    plan = estimator().plan(X)
+    near, exact = plan.near(epsilon), plan.at_epsilon(epsilon)
+    assert near.epsilon == epsilon
+    assert near.gap <= NEARLY
+    assert near.forecast_rmse == pytest.approx(exact.forecast_rmse, rel=0.01)
+
+
+def test_only_the_default_design_changes_with_the_budget():
+    plan = estimator(design="total").plan(X)
+    assert plan.near(3.0).design is plan.design
+    assert plan.near(3.0).forecast_rmse == pytest.approx(plan.at_epsilon(3.0).forecast_rmse)

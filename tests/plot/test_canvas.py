@@ -1,34 +1,9 @@
-"""What all pictures share: places to draw at, and names drawn as they are."""
+"""What all pictures share: panels, and names drawn as they are."""
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from cloakgp.plot.canvas import axis_label, line_of_points, plane_of_points, rows_of_panels
-
-
-def facts(X, points):
-    return SimpleNamespace(X=np.array(X, dtype=float), points=np.array(points, dtype=float))
-
-
-def test_a_line_covers_inputs_and_workload():
-    line = line_of_points(facts([[2.0], [5.0]], [[-1.0]]))
-    assert (line.min(), line.max()) == (-1.0, 5.0)
-    alone = line_of_points(facts([[3.0]], [[3.0]]))
-    assert (alone.min(), alone.max()) == (2.5, 3.5)
-
-
-def test_a_plane_has_every_place_once():
-    plane = plane_of_points(facts([[0.0, 1.0], [2.0, 5.0]], [[1.0, 1.0]]))
-    assert len(np.unique(plane.points, axis=0)) == len(plane.x) * len(plane.y)
-    assert plane.points.min(axis=0).tolist() == [0.0, 1.0]
-    assert plane.points.max(axis=0).tolist() == [2.0, 5.0]
-
-
-def test_three_inputs_cannot_be_drawn():
-    with pytest.raises(ValueError, match="this has 3"):
-        plane_of_points(facts([[0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0]]))
+from cloakgp.plot.canvas import axis_label, class_colour, finish, panels
 
 
 @pytest.mark.parametrize(
@@ -40,10 +15,41 @@ def test_names_are_drawn_as_they_are_or_shortened(name, label):
     assert axis_label(name) == label
 
 
-def test_panels_are_rows_of_outputs():
-    _, rows = rows_of_panels(None, 3, 2)
-    assert [len(row) for row in rows] == [2, 2, 2]
-    _, [[only]] = rows_of_panels(None, 1, 1)
-    assert rows_of_panels(only, 1, 1) == (only.figure, [[only]])
-    with pytest.raises(ValueError, match="one input and one output"):
-        rows_of_panels(only, 2, 1)
+@pytest.mark.parametrize(("each", "across"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 3), (10, 3)])
+def test_every_output_has_its_panels_in_rows(each, across):
+    figure, rows = panels(None, 2, each)
+    assert [len(row) for row in rows] == [each, each]
+    assert len(figure.axes) == 2 * each  # none is empty
+    assert figure.axes[0].get_gridspec().ncols == across
+
+
+def test_one_panel_may_be_given_and_no_more():
+    _, [[only]] = panels(None, 1, 1)
+    assert panels(only, 1, 1) == (only.figure, [[only]])
+    for outputs, each in ((2, 1), (1, 2)):
+        with pytest.raises(ValueError, match="one input and one output"):
+            panels(only, outputs, each)
+
+
+def test_classes_beyond_the_last_colour_begin_again():
+    assert len({class_colour(number) for number in range(8)}) == 8
+    assert class_colour(8) == class_colour(0)
+
+
+def test_a_long_line_below_is_broken_and_a_label_is_in_the_legend_once():
+    figure, rows = panels(None, 1, 2)
+    for ax in rows[0]:
+        ax.plot([0, 1], [0, 1], label="curve")
+    finish(figure, rows, "word " * 60, private=True)
+    assert max(len(line) for line in figure.get_supxlabel().split("\n")) < 200
+    assert figure.get_supxlabel().count("\n") >= 1
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["curve"]
+
+
+def test_what_is_embedded_says_everything_in_its_panel():
+    ax = Figure().subplots()
+    ax.plot([0, 1], [0, 1], label="curve")
+    finish(ax.figure, [[ax]], "guarantee", private=True, embedded=True)
+    assert ax.get_title(loc="left") == "guarantee"
+    assert ax.get_legend() is not None
+    assert not ax.figure.legends

@@ -14,9 +14,9 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
-from cloakgp.plot.canvas import NORMAL_95
 from cloakgp.plot.draw import plot_plan, plot_release
-from cloakgp.plot.outcomes import plot_hinton
+from cloakgp.release.report.places import PANEL
+from cloakgp.release.report.readings import NORMAL_95
 
 RNG = np.random.default_rng(0)
 X1 = pd.DataFrame({"age": np.sort(RNG.uniform(0, 80, 40))})
@@ -91,16 +91,30 @@ def test_what_is_not_private_says_so_in_big_letters_on_every_panel():
 
 def test_the_view_stays_near_the_bounds_however_wide_the_bands_are():
     wide = PrivateGPRegressor(1e6 * RBF(20.0), bounds=(100, 130), epsilon=0.1).fit(X1, Y1).release_
-    lo, hi = wide.plot().axes[0].get_ylim()
-    means = wide.predict(np.linspace(0, 80, 200)[:, None])
-    assert lo >= min(100.0, means.min()) - 10.0
-    assert hi <= max(130.0, means.max()) + 10.0
+    ax = wide.plot().axes[0]
+    lo, hi = ax.get_ylim()
+    assert 95.0 < lo < 100.0
+    assert 130.0 < hi < 135.0
+    heights = np.concatenate([line.get_ydata() for line in ax.lines if len(line.get_xdata()) > 90])
+    assert heights.min() >= 100.0
+    assert heights.max() <= 130.0
 
 
-def test_a_map_shows_mean_and_noise_with_colour_bars_inputs_and_inducing_inputs(area):
+def test_what_lies_beyond_the_bounds_is_drawn_if_asked_for():
+    wide = PrivateGPRegressor(1e6 * RBF(20.0), bounds=(100, 130), epsilon=0.1).fit(X1, Y1).release_
+    low, high = wide.predict_interval(X1)
+    lo, hi = wide.plot(clip=None).axes[0].get_ylim()
+    assert lo < low.min() < 100.0
+    assert hi > high.max() > 130.0
+    with pytest.raises(ValueError, match="clip must be"):
+        wide.plot(clip="none")
+
+
+def test_a_map_shows_mean_and_total_uncertainty_with_bars_inputs_and_inducing_inputs(area):
     figure = drawn(area.plot())
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles[:2] == ["income: prediction", "income: noise for privacy (std)"]
+    assert titles[:2] == ["income", "how sure: ± of the 95 % band"]
+    assert any("Colours fade" in text for text in texts(figure))
     assert len(figure.axes) == 4  # two maps, two colour bars
     assert {"public inputs", "inducing inputs"} == set(labels(figure))
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
@@ -117,9 +131,46 @@ def test_the_plan_shows_noise_beside_the_floor_for_one_and_two_inputs():
     one = drawn(plot_plan(MODEL.plan(X1), target_names=["height_cm"]))
     assert {"added by privacy", "without privacy"} <= set(labels(one))
     assert one.axes[0].get_ylabel() == "height_cm: standard deviation"
-    two = drawn(MAP.plan(X2).plot())
+    two = drawn(MAP.plan(X2).plot(epsilons=()))
     titles = [ax.get_title(loc="left") for ax in two.axes]
-    assert titles[:2] == ["output: noise for privacy (std)", "output: std without privacy"]
+    assert titles[:3] == [
+        *("output: noise for privacy (std)", "output: std without privacy"),
+        "output: together (std)",
+    ]
+    scales = {(ax.get_ylim()) for ax in two.axes[3:]}
+    assert len(scales) == 1  # the three can be compared
+
+
+def test_the_plan_shows_error_by_epsilon_with_what_is_wanted_marked():
+    plan = MODEL.plan(X1, at=X1.iloc[5:35])
+    figure = drawn(plan.plot(max_std=12.0))
+    ax = figure.axes[1]
+    assert (ax.get_xlabel(), ax.get_xscale()) == ("epsilon", "log")
+    assert {"wanted: at most 12", "this plan"} <= set(labels(figure))
+    mark = next(line for line in ax.lines if line.get_marker() == "D")
+    assert mark.get_xdata()[0] == pytest.approx(plan.required_epsilon(12.0), rel=0.05)
+    assert mark.get_ydata()[0] == 12.0
+    # It is marked beside the noise at every place, too.
+    assert any(np.allclose(line.get_ydata(), 12.0) for line in figure.axes[0].lines)
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.inf, np.nan, "8"])
+def test_a_wish_that_is_no_accuracy_is_refused(wrong):
+    with pytest.raises(ValueError, match="max_std must be a number > 0"):
+        MODEL.plan(X1).plot(max_std=wrong)
+
+
+def test_the_budgets_of_a_plan_can_be_chosen_or_left_out():
+    plan = MODEL.plan(X1)
+    assert len(drawn(plan.plot(epsilons=())).axes) == 1
+    line = drawn(plan.plot(epsilons=[0.5, 9.0])).axes[1].lines[0]
+    assert line.get_xdata().tolist() == [0.5, 3.0, 9.0]
+
+
+def test_a_plan_without_noise_has_no_budgets_to_compare():
+    figure = drawn(clone(MODEL).set_params(epsilon=np.inf).plan(X1).plot())
+    assert len(figure.axes) == 1
+    assert "NOT PRIVATE" in " ".join(texts(figure))
 
 
 def test_the_plan_draws_the_figures_it_reports():
@@ -137,17 +188,54 @@ def test_every_output_has_a_row_of_its_own(inputs):
     figure = drawn(model.release_.plot())
     maps = [ax for ax in figure.axes if ax.get_xlabel()]
     assert len(maps) == 2 * panels
-    assert (
-        len([ax for ax in drawn(model.plan(inputs).plot()).axes if ax.get_xlabel()]) == 2 * panels
-    )
+    planned = drawn(model.plan(inputs).plot(epsilons=(1.0,)))
+    each = 2 if panels == 1 else 4  # with the panel of budgets
+    assert len([ax for ax in planned.axes if ax.get_xlabel()]) == 2 * each
 
 
-def test_more_than_two_inputs_are_refused_with_a_way_out():
-    X = RNG.uniform(size=(20, 3))
-    model = PrivateGPRegressor(bounds=(0, 1)).fit(X, np.full(20, 0.5))
-    for plot in (model.release_.plot, model.plan(X).plot):
-        with pytest.raises(ValueError, match="to_frame"):
-            plot()
+X3 = X2.assign(age=RNG.uniform(0, 80, 60))
+
+
+def curves_of(ax):
+    """Return what is drawn along all places of a panel."""
+    return [line for line in ax.lines if len(line.get_xdata()) == PANEL]
+
+
+def test_of_more_than_two_inputs_each_has_a_panel_with_the_others_at_their_median():
+    model = PrivateGPRegressor(900 * RBF([4.0, 3.0, 30.0]), bounds=(40, 200), epsilon=3.0)
+    release = model.fit(X3, Y2).release_
+    figure = drawn(release.plot())
+    assert [ax.get_xlabel() for ax in figure.axes] == ["east", "north", "age"]
+    said = " ".join(" ".join(texts(figure)).split())
+    medians = [float(f"{X3[name].median():.4g}") for name in X3]
+    assert f"the others stay at their median: east {medians[0]:g}, north {medians[1]:g}" in said
+    for column, ax in enumerate(figure.axes):
+        *_, line = curves_of(ax)
+        points = np.tile(medians, (PANEL, 1))
+        points[:, column] = line.get_xdata()
+        np.testing.assert_allclose(line.get_ydata(), release.predict(points, clip="bounds"))
+    assert len({ax.get_ylim() for ax in figure.axes}) == 1
+
+
+def test_plans_of_more_than_two_inputs_have_a_panel_each_and_one_of_budgets():
+    model = PrivateGPRegressor(900 * RBF([4.0, 3.0, 30.0]), bounds=(40, 200), epsilon=3.0)
+    plan = model.plan(X3)
+    figure = drawn(plan.plot(epsilons=(1.0,)))
+    assert [ax.get_xlabel() for ax in figure.axes] == ["east", "north", "age", "epsilon"]
+    noise, floor, both = curves_of(figure.axes[2])
+    np.testing.assert_allclose(np.hypot(noise.get_ydata(), floor.get_ydata()), both.get_ydata())
+    assert "the others stay at their median" in " ".join(" ".join(texts(figure)).split())
+
+
+def test_of_very_many_inputs_those_are_shown_along_which_most_changes():
+    X = RNG.uniform(size=(30, 12))
+    kernel = RBF([0.5, 0.5, *[50.0] * 10])
+    model = PrivateGPRegressor(kernel, bounds=(0, 1), epsilon=50.0).fit(X, 0.9 * X[:, 0])
+    released, planned = drawn(model.release_.plot()), drawn(model.plan(X).plot(epsilons=()))
+    for figure in (released, planned):
+        assert len(figure.axes) == 9
+        assert "Shown are the 9 of 12 inputs" in " ".join(" ".join(texts(figure)).split())
+    assert "x0" in {ax.get_xlabel() for ax in released.axes}
 
 
 def test_an_axes_can_be_given_for_one_curve_and_only_there(curve, area):
@@ -246,7 +334,7 @@ def test_a_probability_curve_has_bands_and_says_of_what(outcomes):
         near = band[np.abs(band[:, 0] - 40.0) < 0.3][:, 1]
         assert near.min() == pytest.approx(low, abs=0.02)
         assert near.max() == pytest.approx(high, abs=0.02)
-    line = next(line for line in ax.lines if len(line.get_xdata()) > 50)
+    line = next(line for line in ax.lines if line.get_label() == "probability")
     on_curve = np.interp(40.0, line.get_xdata(), line.get_ydata())
     assert on_curve == pytest.approx(release.predict_proba(x)[0, 1], abs=0.01)
 
@@ -269,10 +357,11 @@ def test_a_rate_curve_has_its_interval_and_stays_readable(outcomes):
     assert rate.max() < ax.get_ylim()[1] <= 5.0 * rate.max()
 
 
+SURE = "how sure: ± of the 95 % band"
 MAPS = {
-    "two, map": ("probability of label = yes", "noise for privacy (std of log-odds)"),
-    "three, map": ("most probable label", "probability of that class"),
-    "counts, map": ("count per unit of exposure", "noise for privacy (std of the log rate)"),
+    "two, map": ("probability of label = yes", SURE),
+    "three, map": ("most probable label", "how sure: probability of that class"),
+    "counts, map": ("count per unit of exposure", SURE),
 }
 
 
@@ -285,6 +374,10 @@ def test_maps_of_outcomes_say_what_they_show(name, outcomes):
     if name == "three, map":
         ticks = [text.get_text() for text in figure.axes[2].get_yticklabels()]
         assert ticks == ["low", "mid", "top"]
+    if name == "two, map":
+        assert figure.axes[2].get_ylim() == (0.0, 1.0)
+    if name == "counts, map":
+        assert figure.axes[2].get_ylim()[0] >= 0.0
 
 
 def test_pictures_of_outcomes_carry_the_guarantee_and_fit_into_an_axes(outcomes):
@@ -320,50 +413,29 @@ def test_plans_of_outcomes_can_be_drawn():
         PrivateGPCountRegressor(cap=5).plan(X1),
     )
     for plan in plans:
-        figure = drawn(plan.plot())
+        figure = drawn(plan.plot(epsilons=(2.0,)))
+        assert figure.axes[plan.points.shape[1] * 2 - 1].get_xlabel() == "epsilon"
         if plan.points.shape[1] == 1:
             assert {"added by privacy", "without privacy"} <= set(labels(figure))
         else:
             assert "noise for privacy" in figure.axes[0].get_title(loc="left")
 
 
-def test_outcomes_of_many_inputs_are_refused_with_a_way_out():
-    model = PrivateGPClassifier(classes=[0, 1]).fit(RNG.uniform(size=(20, 3)), np.arange(20) % 2)
-    with pytest.raises(ValueError, match="to_frame"):
-        model.release_.plot()
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_of_many_inputs_have_a_panel_for_each_input(classes):
+    kernel = 9.0 * RBF([4.0, 3.0, 30.0])
+    model = PrivateGPClassifier(kernel, classes=[*range(classes)]).fit(X3, np.arange(60) % classes)
+    figure = drawn(model.release_.plot())
+    assert [ax.get_xlabel() for ax in figure.axes] == ["east", "north", "age"]
+    curves = curves_of(figure.axes[0])
+    if classes == 3:
+        total = sum(np.asarray(line.get_ydata()) for line in curves)
+        np.testing.assert_allclose(total, 1.0, atol=1e-9)
+    assert np.all([(line.get_ydata() >= 0) & (line.get_ydata() <= 1) for line in curves])
 
 
-GRID = np.stack(np.meshgrid(np.arange(4.0), np.arange(3.0)), axis=-1).reshape(12, 2)
-
-
-def test_a_hinton_picture_has_a_square_for_each_run_sized_by_how_sure_it_was():
-    P = np.random.default_rng(0).uniform(size=(7, 12))
-    P[0], P[1] = 1.0, 0.5
-    figure = drawn(plot_hinton(GRID, P, names=("east", "north"), classes=("no", "yes")))
-    ax = figure.axes[0]
-    squares = [path for c in ax.collections for path in c.get_paths()]
-    assert 6 * 12 <= len(squares) <= 7 * 12  # a run that does not know has no square to speak of
-    widths = np.sort([np.ptp(path.vertices[:, 0]) for path in squares])
-    assert widths[-1] == pytest.approx(widths[-12])  # the twelve that are certain are the largest
-    assert widths[0] < 0.2 * widths[-1]
-    assert ax.get_xlabel() == "east"
-    assert {"no", "yes"} <= {word for text in texts(figure) for word in text.split()}
-    # squares of one point do not reach into the next
-    assert widths[-1] < 1.0 / 3.0
-    inside = Figure().subplots()
-    assert plot_hinton(GRID, P, ax=inside) is inside.figure
-
-
-@pytest.mark.parametrize(
-    ("points", "P"),
-    [
-        (GRID, np.full((3, 11), 0.5)),
-        (GRID[:, :1], np.full((3, 12), 0.5)),
-        (GRID, np.full(12, 0.5)),
-        (GRID, np.full((3, 12), 1.5)),
-        (GRID, np.full((3, 12), np.nan)),
-    ],
-)
-def test_a_hinton_picture_needs_probabilities_at_points(points, P):
-    with pytest.raises(ValueError, match="probabilities"):
-        plot_hinton(points, P)
+def test_counts_of_many_inputs_have_a_panel_for_each_input():
+    model = PrivateGPCountRegressor(RBF([4.0, 3.0, 30.0]), cap=5).fit(X3, CODES2)
+    figure = drawn(model.release_.plot())
+    assert [ax.get_xlabel() for ax in figure.axes] == ["east", "north", "age"]
+    assert figure.axes[0].get_ylabel() == "count per unit of exposure"

@@ -20,7 +20,7 @@ from cloakgp.cli.tables.points import read_points
 from cloakgp.cli.wording import explained
 from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
-from cloakgp.inputs.blocks import BlockTable
+from cloakgp.inputs.blocks.table import BlockTable
 from cloakgp.inputs.columns import Columns as Inputs
 from cloakgp.inputs.columns import recognise
 from cloakgp.plan.plan import Plan

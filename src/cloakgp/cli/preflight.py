@@ -72,11 +72,9 @@ def check_file(option: str, path: Path, endings: tuple[str, ...], force: bool = 
     _check_place(path.parent)
 
 
-def check_picture(path: Path, settings: Settings) -> None:
-    """Refuse a picture that cannot be drawn or written."""
+def check_picture(path: Path) -> None:
+    """Refuse a picture that cannot be written."""
     check_file("--plot", path, PICTURES)
-    if len(settings.inputs) > 2:
-        raise CommandError("--plot shows one or two inputs; leave it out for more")
 
 
 def check_ledger(settings: Settings) -> None:

@@ -48,7 +48,7 @@ from cloakgp.gp.matrices import has_white_noise
 from cloakgp.gp.rows import refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
-from cloakgp.inputs.blocks import blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.columns import recognise
 from cloakgp.plan.facts import Facts
@@ -56,6 +56,7 @@ from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
 from cloakgp.plan.rows import points_of
 from cloakgp.privacy import Budget, Noise
+from cloakgp.release.bounds import Clip
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
 
@@ -109,14 +110,15 @@ class PrivateGP(BaseEstimator):
         return self._fitted().uncertainty(self._points(X))
 
     def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve"
+        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve", clip: Clip | None = None
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X.
 
         ``of="curve"``: it holds what is predicted with probability ``coverage``.  ``of="person"``:
-        it holds the outputs of that share of new people.
+        it holds the outputs of that share of new people.  ``clip="bounds"`` keeps both ends within
+        the public bounds.
         """
-        return self._fitted().predict_interval(self._points(X), coverage, of=of)
+        return self._fitted().predict_interval(self._points(X), coverage, of=of, clip=clip)
 
     def compare_max_rows(
         self,

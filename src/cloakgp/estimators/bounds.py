@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.accounts import open_account
 from cloakgp.estimators.people import as_blocks, encoded
-from cloakgp.inputs.blocks import BlockColumn
+from cloakgp.inputs.blocks.table import BlockColumn
 from cloakgp.inputs.checks import check_apart, owner_codes, shape_of
 from cloakgp.inputs.columns import Column
 from cloakgp.plan.bounds import BoundsGrid, BoundsPlan, PrivateBounds, total_of

@@ -17,7 +17,7 @@ from cloakgp.estimators.people import as_blocks
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.blocks import BlockColumn
+from cloakgp.inputs.blocks.table import BlockColumn
 from cloakgp.inputs.checks import one_column
 from cloakgp.inputs.columns import Column
 from cloakgp.plan.facts import Facts

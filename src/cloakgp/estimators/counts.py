@@ -17,7 +17,7 @@ from cloakgp.estimators.people import as_blocks, constant_exposure, encoded
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.blocks import blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.checks import as_float, one_column
 from cloakgp.inputs.columns import Column
 from cloakgp.plan.facts import Facts
@@ -26,6 +26,7 @@ from cloakgp.plan.outcomes.counts import LARGEST
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import Counted, release_counts
+from cloakgp.release.bounds import Clip
 from cloakgp.release.intervals import Of
 from cloakgp.release.outcomes import CountRelease, check_exposure
 
@@ -176,13 +177,17 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         *,
         of: Of = "curve",
         exposure: ArrayLike = 1.0,
+        clip: Clip | None = None,
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X, for an exposure.
 
         ``of="curve"``: it holds the rate with probability ``coverage``.  ``of="person"``: it holds
-        the counts of that share of new rows.
+        the counts of that share of new rows.  Rates have no upper bound, so ``clip`` changes
+        nothing.
         """
-        return self._counts().predict_interval(self._points(X), coverage, of=of, exposure=exposure)
+        return self._counts().predict_interval(
+            self._points(X), coverage, of=of, exposure=exposure, clip=clip
+        )
 
     def _counts(self) -> CountRelease:
         release = self._fitted()

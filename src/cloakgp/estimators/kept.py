@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.estimators.people import encoded
-from cloakgp.inputs.blocks import blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.checks import owner_codes, shape_of
 from cloakgp.inputs.columns import Columns
 from cloakgp.plan.parts import RowLimit

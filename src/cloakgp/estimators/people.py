@@ -14,18 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.estimators.batches import Held, Read, Same, Watched
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.places import Places, fingerprint_of, gather, recount
 from cloakgp.gp.rows import check_rows
-from cloakgp.inputs.blocks import (
-    BlockTable,
-    InputPart,
-    OutputPart,
-    blocks_of,
-    check_aligned,
-    cut_array,
-    output_blocks_of,
-)
+from cloakgp.inputs.blocks.arrays import cut_array
+from cloakgp.inputs.blocks.sources import blocks_of, output_blocks_of
+from cloakgp.inputs.blocks.table import BlockTable, check_aligned
 from cloakgp.inputs.columns import Columns, recognise
 from cloakgp.inputs.frames import column_names
 from cloakgp.inputs.passes import passes
@@ -91,63 +86,6 @@ class People:
         return [Read(inputs, outputs, self.places) for inputs, outputs in pairs]
 
 
-@dataclass(frozen=True, eq=False)
-class Held(Batch):
-    """People in memory."""
-
-    numbers: NDArray[np.intp]
-    private: Any
-
-    def places(self) -> NDArray[np.intp]:
-        return self.numbers
-
-    def outputs(self) -> Any:
-        return self.private
-
-
-@dataclass(frozen=True, eq=False)
-class Read(Batch):
-    """A block of people, read where it is summed."""
-
-    public: InputPart
-    private: OutputPart
-    gathered: Places
-
-    def places(self) -> NDArray[np.intp]:
-        return self.gathered.of(self.public.read())
-
-    def outputs(self) -> Any:
-        return self.private.read()
-
-
-@dataclass(frozen=True, eq=False)
-class Watched:
-    """A block of exposures, which must be more than nothing."""
-
-    part: InputPart
-
-    @property
-    def rows(self) -> int:
-        return self.part.rows
-
-    def read(self) -> Array:
-        exposure = self.part.read()
-        if exposure.shape[1] != 1 or not np.all(exposure > 0.0):
-            raise ValueError("exposure must be one column of numbers > 0")
-        return exposure
-
-
-@dataclass(frozen=True)
-class Same:
-    """A block of equal exposures."""
-
-    rows: int
-    exposure: float
-
-    def read(self) -> Array:
-        return np.full((self.rows, 1), self.exposure)
-
-
 def constant_exposure(table: BlockTable, exposure: float) -> BlockTable:
     """Return the same exposure for everybody, in the blocks of a table."""
     return BlockTable(None, 1, tuple(Same(part.rows, exposure) for part in table.parts))
@@ -191,6 +129,13 @@ def people_in_memory(
     became rows; ``known`` are places that were found for a plan.
     """
     names = column_names(X)
+    if groups is not None and isinstance(inducing, str) and len(rows) > MOST_EXACT:
+        raise ValueError(
+            f"{len(rows)} rows with groups are too many for inducing='auto' (the limit is "
+            f"{MOST_EXACT}): people who own several rows are never gathered at places. Keep one "
+            "row for each owner, for instance a mean, and leave groups out; or give "
+            "inducing=50, which needs memory for a hundred numbers in each row"
+        )
     if not are_many(len(rows), inducing, groups):
         return People(rows, None, names, None, inputs)
     watched = None if exposure is None else cut_array(exposure[:, None]).parts

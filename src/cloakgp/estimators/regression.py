@@ -29,6 +29,7 @@ from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
 from cloakgp.privacy import Bounded, Budget, Noise, Spend
 from cloakgp.privacy import release as release_sketch
+from cloakgp.release.bounds import Clip
 from cloakgp.release.release import Release
 
 #: Squares of numbers beyond this overflow.
@@ -209,13 +210,19 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         )
 
     def predict(
-        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        clip: Clip | None = None,
     ) -> Array | tuple[Array, Array]:
         """Predict f at X, any number of times: nothing is spent.
 
-        ``return_std`` and ``return_cov`` add the uncertainty of f, the DP noise included.
+        ``return_std`` and ``return_cov`` add the uncertainty of f, the DP noise included.  f may
+        leave the bounds far from people; ``clip="bounds"`` keeps predictions within them.
         """
-        return self._fitted().predict(self._points(X), return_std, return_cov)
+        return self._fitted().predict(self._points(X), return_std, return_cov, clip=clip)
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> Array:
         """Draw functions from the posterior at X."""

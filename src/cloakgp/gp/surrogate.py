@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
-from cloakgp.gp.matrices import Array, Kernel, evaluate
+from cloakgp.gp.matrices import Array, Kernel, evaluate, noise_of_means
 from cloakgp.gp.sparse import SparseModel
 
-#: Pivots are picked until they leave this share of the variance that inputs explain, or so many.
+#: Pivots are picked until they leave this share of the variance that inputs explain, or as little
+#: as people at a row scatter, or so many.
 LEFT_OUT, MOST_PIVOTS = 1e-2, 200
 
 
@@ -30,6 +31,8 @@ class Surrogate(SparseModel):
         K = evaluate(kernel, X)
         # How much f varies from person to person: a level that all share needs no pivots.
         varying = max(float(np.mean(np.diag(K)) - np.mean(K)), 1e-12 * float(np.max(K)))
-        _, pivots, rank, _ = dpstrf(K, tol=LEFT_OUT * varying, lower=1)
+        # Where many people are gathered, more can be told of: as much as their means scatter.
+        scatter = float(np.mean(noise_of_means(noise_variance, counts)))
+        _, pivots, rank, _ = dpstrf(K, tol=min(LEFT_OUT * varying, scatter), lower=1)
         inducing = X[pivots[: min(max(rank, 1), MOST_PIVOTS)] - 1]
         super().__init__(kernel, X, noise_variance, inducing, "fitc", counts)

@@ -364,8 +364,10 @@ class Facts:
         """The bounds of outputs and predictions in a private search."""
         return self.outcome.selection_bounds(self.lo, self.hi)
 
-    def find_design(self) -> Design:
-        """Choose T: public maths, whatever it costs in time."""
+    def find_design(self, near: Design | None = None) -> Design:
+        """Choose T: public maths, whatever it costs in time; near that of another budget, soon."""
+        if near is not None and self.design != "bayes":  # the others do not depend on the budget
+            return near
         points, weights = self.points, self.weights
         if self.target == "latents":
             points, weights = self.X, np.full(len(self.X), 1.0 / len(self.X))
@@ -384,7 +386,8 @@ class Facts:
                 weights=weights,
                 floor=floor,
             )
-            return bayes(prior, rank=self.rank, gap=self.gap)
+            start = None if near is None else near.T
+            return bayes(prior, rank=self.rank, gap=self.gap, near=start)
         if self.design == "total":
             return total(asked.C, weights)
         return volume(asked.C) if self.design == "volume" else worst(asked.C)

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from cloakgp.design import Design
 from cloakgp.gp.places import gathered_at
+from cloakgp.gp.within import share_within
 from cloakgp.plan.bounds import BoundsPlan
 from cloakgp.plan.facts import DesignName, Facts
 from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
-from cloakgp.privacy import Sketch, Spend
+from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ Array = NDArray[np.float64]
 
 #: Budgets that a plan compares.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+#: The gap of designs of other budgets that a picture compares, for up to so many columns.
+NEARLY, MOST_NEAR = 1e-3, 20_000
+#: A plan warns if more than this share of what varies with the inputs is lost within places.
+MUCH_LOST = 0.1
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,7 @@ class Plan:
                 "bands assume that it is like some member of the family of priors."
             )
         if facts.places is not None:
-            lines.append(f"{gathered_at(facts.places, facts.encoding.model_names)}.")
+            lines.append(f"{gathered_at(facts.places, facts.encoding.model_names)}. {self._lost()}")
         if facts.iterations > 1:
             lines.append(
                 f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
@@ -253,6 +258,41 @@ class Plan:
             )
         return "\n".join(lines)
 
+    @cached_property
+    def lost_within_places(self) -> tuple[float, float]:
+        """The share of what varies with the inputs that gathering people at places hides.
+
+        If the truth is like the smoothest kernel that the forecast looks at, and like the roughest.
+        (0, 0) if nobody is gathered.
+        """
+        facts = self.facts
+        if facts.places is None:
+            return 0.0, 0.0
+        kernels = [facts.kernel]
+        if facts.family is not None:
+            kernels = [facts.family.kernels[number] for number, _ in facts.family.outlook]
+        shares = [share_within(kernel, facts.places) for kernel in kernels]
+        return min(shares), max(shares)
+
+    def _lost(self) -> str:
+        """Say what gathering people at places loses."""
+        low, high = self.lost_within_places
+        if high == 0.0:
+            return "Nothing is lost by that: everybody at a place has the same inputs."
+        share = f"{_percent(high)} of what varies with the inputs"
+        if self.facts.family is not None:
+            share = (
+                f"{_percent(low)} of what varies with the inputs if the truth is smooth, "
+                f"{_percent(high)} if it is rough"
+            )
+        said = f"What differs within a place is not seen: {share}."
+        if low <= MUCH_LOST:
+            return said
+        return (
+            f"{said} WARNING: that is much, because there are many inputs. Fewer inputs lose less, "
+            "and so do up to 4,000 people chosen at random, who are not gathered."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan's figures for machines."""
         facts = self.facts
@@ -272,6 +312,7 @@ class Plan:
             "iterations": facts.iterations,
             "people": facts.people,
             "places": None if facts.places is None else len(facts.places.counts),
+            "lost_within_places": list(self.lost_within_places),
             "published_values": self.published_values,
             "forecast_rmse": self.forecast_rmse,
             "largest_noise_std": float(self.noise_std.max()),
@@ -294,7 +335,10 @@ class Plan:
         return frame
 
     def plot(self, **kwargs: Any) -> Figure:
-        """Draw the noise that privacy would add, for one or two input dimensions."""
+        """Draw the noise that privacy would add: over one input, two, or each of more, and by ε.
+
+        ``max_std`` marks the noise that is wanted at most, and the ε that it takes.
+        """
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_plan
 
@@ -313,10 +357,25 @@ class Plan:
 
     def at_epsilon(self, epsilon: float) -> Plan:
         """Return the plan of the same release at another budget, to look at: no fit takes it."""
+        return self._with(budget=self._budget_at(epsilon))
+
+    def near(self, epsilon: float) -> Plan:
+        """Return nearly the plan of ``at_epsilon``, found from the design of this one: quickly.
+
+        For pictures of several budgets.  A sketch of very many people stays as it is.
+        """
+        facts = replace(self.facts, budget=self._budget_at(epsilon), gap=NEARLY)
+        few = facts.columns <= MOST_NEAR
+        design = facts.find_design(near=self.design) if few else self.design
+        plan = Plan(facts, design, facts.sketch(design))
+        plan.__dict__["_members"] = self._members
+        return plan
+
+    def _budget_at(self, epsilon: float) -> Budget:
         budget = self.facts.budget
         hall = budget.calibration == "hall" and epsilon <= 1.0  # it is not defined above
         calibration: Calibration = "hall" if hall else "analytic"
-        return self._with(budget=replace(budget, epsilon=epsilon, calibration=calibration))
+        return replace(budget, epsilon=epsilon, calibration=calibration)
 
     def _row(self) -> dict[str, Any]:
         return {
@@ -368,3 +427,8 @@ class Plan:
         if points is self.points:
             self.__dict__["cases"] = cases
         return cases
+
+
+def _percent(share: float) -> str:
+    """Return a share in words."""
+    return "less than 0.1 %" if share < 0.001 else f"{100.0 * share:.2g} %"

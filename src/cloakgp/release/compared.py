@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from cloakgp.gp.places import Places, recount
 from cloakgp.gp.rows import check_rows
-from cloakgp.inputs.blocks import BlockTable, blocks_of, cut_array
+from cloakgp.inputs.blocks.arrays import cut_array
+from cloakgp.inputs.blocks.sources import blocks_of
+from cloakgp.inputs.blocks.table import BlockTable
 from cloakgp.inputs.columns import Columns
 from cloakgp.inputs.frames import select
 from cloakgp.inputs.passes import passes

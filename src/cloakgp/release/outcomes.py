@@ -18,6 +18,7 @@ from cloakgp.decode.decoder import Uncertainty, decoding, finite
 from cloakgp.gp.likelihoods import expected_logistic
 from cloakgp.plan.outcomes import Counts, Labels
 from cloakgp.plan.outcomes.counts import LARGEST
+from cloakgp.release.bounds import Clip, check_clip
 from cloakgp.release.decoding import mixtures_of
 from cloakgp.release.intervals import Of, check_interval
 from cloakgp.release.release import Release
@@ -72,8 +73,9 @@ class LabelRelease(LatentRelease, of=Labels):
         """The public classes."""
         return np.array(self.facts.classes)
 
-    def predict(self, X: ArrayLike, *_: Any) -> NDArray[Any]:
-        """Return the most probable class at X, (P,)."""
+    def predict(self, X: ArrayLike, *_: Any, clip: Clip | None = None) -> NDArray[Any]:
+        """Return the most probable class at X, (P,); classes have no bounds for ``clip``."""
+        check_clip(clip)
         return self.classes[np.argmax(self.predict_proba(X), axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -116,15 +118,17 @@ class LabelRelease(LatentRelease, of=Labels):
         return np.stack([expit(mean + side * reach) for side in (-1, 1)])
 
     def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve"
+        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve", clip: Clip | None = None
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X.
 
         ``of="curve"``: it holds the probability of the second class, (P,), or that of each of more
         classes against the rest, (P, K).  ``of="person"``: is a new person of that class?  The
         upper end is 1 for the classes of the smallest set that holds the label of that share of new
-        people, the lower end is 1 if that set is this class alone; else they are 0.
+        people, the lower end is 1 if that set is this class alone; else they are 0.  All of them
+        lie between 0 and 1 whatever ``clip`` says.
         """
+        check_clip(clip)
         points, tail = self.check_points(X), check_interval(coverage, of)
         if of == "curve":
             low, high = (expit(self.quantiles(points, share)) for share in (tail, 1.0 - tail))
@@ -134,7 +138,8 @@ class LabelRelease(LatentRelease, of=Labels):
         low, high = certain.astype(np.float64), possible.astype(np.float64)
         return (low[:, 1], high[:, 1]) if low.shape[1] == 2 else (low, high)
 
-    def columns_at(self, points: Array) -> dict[str, Any]:
+    def columns_at(self, points: Array, clip: Clip | None = None) -> dict[str, Any]:
+        check_clip(clip)
         names = Labels.table_names(self.named_targets, self.classes.tolist())
         if len(set(names)) < len(names):
             raise ValueError(
@@ -186,12 +191,16 @@ class CountRelease(LatentRelease, of=Counts):
         *,
         of: Of = "curve",
         exposure: ArrayLike = 1.0,
+        clip: Clip | None = None,
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X, (P,) each.
 
         ``of="curve"``: it holds the rate, for an exposure, with probability ``coverage``.
-        ``of="person"``: it holds the count of that share of new rows with that exposure.
+        ``of="person"``: it holds the count of that share of new rows with that exposure.  Neither
+        is below 0, and a rate has no upper bound for ``clip``: the cap limits what one row adds to
+        the release, not how many incidents there are.
         """
+        check_clip(clip)
         points, tail = self.check_points(X), check_interval(coverage, of)
         watched = np.log(check_exposure(exposure, len(points)))
         if of == "curve":
@@ -224,7 +233,8 @@ class CountRelease(LatentRelease, of=Counts):
         scatter = float(mixtures_of(self)[0].weights @ self._scatter())
         return _with_observation(parts, np.sqrt(_exp(-mean) + scatter))
 
-    def columns_at(self, points: Array) -> dict[str, Any]:
+    def columns_at(self, points: Array, clip: Clip | None = None) -> dict[str, Any]:
+        check_clip(clip)
         parts, rate = self.uncertainty(points), self.predict_interval(points)
         count = self.predict_interval(points, of="person")
         values = (self.predict(points), *rate, *count, parts.curve, parts.dp)

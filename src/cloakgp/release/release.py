@@ -21,6 +21,7 @@ from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
 from cloakgp.files import write_file
 from cloakgp.inputs.columns import Columns, columns_of_scaler
 from cloakgp.plan.outcomes import Outcome
+from cloakgp.release.bounds import Clip, clipped
 from cloakgp.release.combine.compatible import gathered_members
 from cloakgp.release.combine.contents import (
     combined_from_archive,
@@ -87,14 +88,23 @@ class Release(Published):
         return Release.of(facts=facts, members=members, overlap=overlap, target_names=names)
 
     def predict(
-        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        clip: Clip | None = None,
     ) -> Array | tuple[Array, Array]:
         """Predict f at X: (P,), or (P, D) for several outputs.  Free, and repeatable.
 
         ``return_std`` adds the standard deviation of f, the DP noise included; ``return_cov`` the
-        covariance, (P, P) or (P, P, D).
+        covariance, (P, P) or (P, P, D).  f may leave the public bounds far from people;
+        ``clip="bounds"`` keeps predictions within them, and leaves spreads as they are.
         """
-        return self.latent(X, return_std, return_cov)
+        found = self.latent(X, return_std, return_cov)
+        if isinstance(found, tuple):
+            return self._clipped(found[0], clip), found[1]
+        return self._clipped(found, clip)
 
     def latent(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -114,12 +124,13 @@ class Release(Published):
             return mean
 
     def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve"
+        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve", clip: Clip | None = None
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X, each shaped as a prediction.
 
         ``of="curve"``: it holds f with probability ``coverage``.  ``of="person"``: it holds the
         output of that share of new people, whose scatter around f counts, too.
+        ``clip="bounds"`` keeps both ends within the public bounds, as outputs are.
         """
         points, tail = self.check_points(X), check_interval(coverage, of)
         with decoding():
@@ -127,7 +138,8 @@ class Release(Published):
                 [m.quantile(points, share, of_people=of == "person") for m in mixtures_of(self)]
                 for share in (tail, 1.0 - tail)
             ]
-            return finite(self._stack(ends[0])), finite(self._stack(ends[1]))
+            low, high = (finite(self._stack(end)) for end in ends)
+        return self._clipped(low, clip), self._clipped(high, clip)
 
     @property
     def hyperparameters(self) -> pd.DataFrame:
@@ -279,18 +291,24 @@ class Release(Published):
         write_file(path, report_page(self, signature).encode(), "report")
 
     def plot(self, **kwargs: Any) -> Figure:
-        """Draw the prediction with its bands, for one or two input dimensions.  Never y."""
+        """Draw the prediction with its bands, over one input, two, or each of more.  Never y.
+
+        Pictures end at the public bounds; ``clip=None`` draws what lies beyond, too.
+        """
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_release
 
         return plot_release(self, **kwargs)
 
-    def to_frame(self, X: ArrayLike | None = None) -> pd.DataFrame:
-        """Return predictions with their standard deviations at X, by default at the workload."""
+    def to_frame(self, X: ArrayLike | None = None, *, clip: Clip | None = None) -> pd.DataFrame:
+        """Return predictions with their standard deviations at X, by default at the workload.
+
+        ``clip="bounds"`` keeps predictions and intervals within the public bounds.
+        """
         facts = self.facts
         codes = facts.codes_of(facts.points if X is None else self.check_points(X))
         frame = facts.encoding.frame(codes)
-        for name, values in self.columns_at(facts.at_codes(codes)).items():
+        for name, values in self.columns_at(facts.at_codes(codes), clip).items():
             if name in frame:
                 raise ValueError(
                     f"two columns of the table would be called {name!r}; rename the inputs or "
@@ -299,7 +317,7 @@ class Release(Published):
             frame[name] = values
         return frame
 
-    def columns_at(self, points: Array) -> dict[str, Any]:
+    def columns_at(self, points: Array, clip: Clip | None = None) -> dict[str, Any]:
         """Return what a table of predictions has beside the inputs, column by column."""
         names = self.facts.outcome.table_names(self.named_targets, ())
         if len(set(names)) < len(names):
@@ -308,12 +326,15 @@ class Release(Published):
                 f"two columns of the table would be called {twice!r}; rename the inputs or outputs "
                 "of the release"
             )
-        parts, curve = self.uncertainty(points), self.predict_interval(points)
-        person = self.predict_interval(points, of="person")
-        values = (self.predict(points), parts.curve, parts.dp, *curve, *person)
+        parts, curve = self.uncertainty(points), self.predict_interval(points, clip=clip)
+        person = self.predict_interval(points, of="person", clip=clip)
+        values = (self.predict(points, clip=clip), parts.curve, parts.dp, *curve, *person)
         by_output = [np.reshape(v, (len(points), -1)) for v in values]
         columns = [v[:, c] for c in range(by_output[0].shape[1]) for v in by_output]
         return dict(zip(names, columns, strict=True))
+
+    def _clipped(self, values: Array, clip: Clip | None) -> Array:
+        return clipped(values, self.facts.lo, self.facts.hi, clip)
 
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.plain else np.stack(columns, axis=-1)

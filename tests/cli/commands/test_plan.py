@@ -7,6 +7,8 @@ import pytest
 from command_line import PLAN, SECRET, SPEND, TASKS, fails, outcomes, people, run
 
 from cloakgp.cli.tables import to_csv
+from cloakgp.plot import draw
+from cloakgp.plot.draw import plot_plan
 
 
 @pytest.mark.parametrize("private", [SECRET, "", "12,5", '"', "\x00\x01", "é\n"])
@@ -68,6 +70,20 @@ def test_a_plan_can_be_drawn_and_only_as_a_picture(data, tmp_path):
     before = data.read_bytes()
     fails(run("plan", data, *PLAN, "--plot", data), ".png")
     assert data.read_bytes() == before
+
+
+def test_the_picture_of_a_plan_marks_the_accuracy_that_is_asked_for(data, tmp_path, monkeypatch):
+    asked = {}
+
+    def picture(plan, **kwargs):
+        asked.update(kwargs)
+        return plot_plan(plan, **kwargs)
+
+    monkeypatch.setattr(draw, "plot_plan", picture)
+    words = ("--no-compare", "--required-std", "12", "--plot", tmp_path / "p.svg")
+    assert run("plan", data, *PLAN, *words).exit_code == 0
+    assert asked["max_std"] == 12.0
+    assert b"<svg" in (tmp_path / "p.svg").read_bytes()
 
 
 def test_several_outputs_share_the_budget(data):

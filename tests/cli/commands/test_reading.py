@@ -20,11 +20,32 @@ def test_predictions_at_a_grid_are_those_of_the_release(saved, tmp_path):
     out = tmp_path / "p.csv"
     assert run("predict", saved, "--at", "age=0:70:15", "--out", out).exit_code == 0
     table = pd.read_csv(out)
-    mean, std = Release.load(saved).predict(np.linspace(0, 70, 15)[:, None], return_std=True)
+    at = np.linspace(0, 70, 15)[:, None]
+    mean, std = Release.load(saved).predict(at, return_std=True, clip="bounds")
     np.testing.assert_allclose(table["height"], mean, rtol=1e-8)
     np.testing.assert_allclose(table["height_std"], std, rtol=1e-8)
     fails(run("predict", saved, "--at", "age=1", "--out", out), "exists", "--force")
     fails(run("predict", saved, "--at", "age=1", "--out", tmp_path / "p.txt"), ".csv")
+
+
+def test_predictions_leave_the_bounds_only_if_asked_to(saved):
+    release, at = Release.load(saved), "age=-900:900:3"
+    points = np.array([[-900.0], [0.0], [900.0]])
+    for words, clip in (
+        ((), "bounds"),
+        (("--clip", "bounds"), "bounds"),
+        (("--clip", "none"), None),
+    ):
+        table = pd.read_csv(io.StringIO(run("predict", saved, "--at", at, *words).stdout))
+        told = json.loads(run("predict", saved, "--at", at, *words, "--json").stdout)
+        wanted = release.to_frame(points, clip=clip)
+        np.testing.assert_allclose(table, wanted, rtol=1e-8)
+        np.testing.assert_allclose(pd.DataFrame(told["predictions"]), wanted, rtol=1e-8)
+        assert told["clip"] == clip
+        ends = table[[name for name in table if name.endswith("95")]]
+        inside = 40.0 <= ends.min().min() <= ends.max().max() <= 200.0
+        assert inside == (clip is not None)
+    fails(run("predict", saved, "--at", at, "--clip", "cap"), "--clip must be one of bounds, none")
 
 
 def test_predictions_at_a_file_read_its_inputs_only(saved, data):

@@ -6,8 +6,7 @@ import pytest
 from block_cases import whole
 
 from cloakgp.errors import TableError
-from cloakgp.inputs.blocks import cut_array, cut_outputs
-from cloakgp.inputs.blocks.arrays import ArrayOutputs
+from cloakgp.inputs.blocks.arrays import ArrayOutputs, cut_array, cut_outputs
 
 A = np.arange(20.0).reshape(10, 2)
 SECRET = "SECRET4711"

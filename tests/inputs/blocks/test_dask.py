@@ -12,7 +12,7 @@ from block_cases import INPUTS, PEOPLE, N, damage, whole, write
 from cluster import cluster
 
 from cloakgp.errors import TableError
-from cloakgp.inputs.blocks import blocks_of, output_blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of, output_blocks_of
 
 da = pytest.importorskip("dask.array", reason="pip install 'cloakgp[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="pip install 'cloakgp[dask]'")

@@ -8,8 +8,8 @@ import pytest
 from cloakgp import PrivateGPRegressor, scan
 from cloakgp.columns import Category, Columns, Date, Number
 from cloakgp.errors import TableError
-from cloakgp.inputs.blocks import blocks_of
 from cloakgp.inputs.blocks.encoding import columns_in_blocks, encoded
+from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.columns import recognise
 
 N = 60

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cloakgp.inputs.blocks import blocks_of, cut_array, cut_outputs, output_blocks_of
+from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
+from cloakgp.inputs.blocks.sources import blocks_of, output_blocks_of
 
 A = np.arange(6.0).reshape(3, 2)
 
@@ -30,7 +31,7 @@ def test_dask_is_not_imported_to_find_out():
     code = """
 import sys
 import numpy as np
-from cloakgp.inputs.blocks import blocks_of, output_blocks_of
+from cloakgp.inputs.blocks.sources import blocks_of, output_blocks_of
 assert blocks_of(np.ones((2, 2))) is output_blocks_of(np.ones(2)) is None
 assert {"dask", "distributed"}.isdisjoint(sys.modules)
 """

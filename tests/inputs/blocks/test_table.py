@@ -8,8 +8,8 @@ import pytest
 from block_cases import INPUTS, PEOPLE, SOURCES, N, whole
 
 from cloakgp.errors import TableError
-from cloakgp.inputs.blocks import check_aligned, cut_array, cut_outputs
-from cloakgp.inputs.blocks.table import finite
+from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
+from cloakgp.inputs.blocks.table import check_aligned, finite
 from cloakgp.inputs.checks import shape_of, target_names
 from cloakgp.inputs.frames import column_names, names_of
 

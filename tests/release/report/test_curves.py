@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from cloakgp.release.report.curves import NARROW, WIDE, curve, cut, heights, strip, table
+from cloakgp.release.report.curves import NARROW, WIDE, curve, strip, table
 from cloakgp.release.report.places import Input
 from cloakgp.release.report.readings import Series
+from cloakgp.release.report.spans import heights
 
 AGE = Input("<age>", 0.0, 80.0, 40.0)
 X = np.linspace(0.0, 80.0, 20)
@@ -56,16 +57,6 @@ def test_classes_have_colours_of_their_own():
     assert 'class="noise"' not in drawn
 
 
-def test_a_rate_without_upper_bound_stays_readable():
-    rate = Series("y", WAVE + 2.0, WAVE * 0.0, 1e6 * np.ones(20))
-    assert heights([rate], (0.0, None))[1] < 13.0
-
-
-def test_a_band_that_lies_beyond_the_bounds_shows_the_bounds():
-    bottom, top = heights([Series("y", X * 0 + 9, X * 0 + 8.0, X * 0 + 10.0)], (0.0, 1.0))
-    assert bottom < 0.0 < 1.0 < top
-
-
 def test_a_strip_says_how_sure_a_curve_is():
     for size in (WIDE, NARROW):
         drawn = strip(size, X, ONE, AGE, "y")
@@ -79,8 +70,3 @@ def test_a_table_has_the_numbers_within_the_bounds():
     assert len(cells) == 18
     assert "−" not in "".join(cells)
     assert "&lt;age&gt;" in found
-
-
-def test_values_are_cut_at_bounds():
-    assert [cut(v, (0.0, 1.0)) for v in (-1.0, 0.5, 2.0)] == [0.0, 0.5, 1.0]
-    assert cut(9.0, (0.0, None)) == 9.0

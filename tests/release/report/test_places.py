@@ -6,8 +6,16 @@ import numpy as np
 from report_cases import SPACE, case
 
 from cloakgp.release.report import places
-from cloakgp.release.report.places import Input, along, inputs_of, panels_of, plane
-from cloakgp.release.report.readings import Series, reading_of
+from cloakgp.release.report.places import (
+    FAINT,
+    Input,
+    along,
+    inputs_of,
+    nearness,
+    panels_of,
+    plane,
+)
+from cloakgp.release.report.readings import reading_of
 
 
 def test_inputs_have_names_ranges_and_medians():
@@ -38,15 +46,29 @@ def test_a_plane_goes_row_by_row():
 
 def test_a_few_inputs_are_all_shown():
     reading = reading_of(case("three inputs"))
-    assert panels_of(reading, inputs_of(case("three inputs").facts)) == [0, 1, 2]
+    assert panels_of(reading.values, inputs_of(case("three inputs").facts)) == [0, 1, 2]
 
 
 def test_of_many_inputs_those_are_shown_that_matter(monkeypatch):
     monkeypatch.setattr(places, "MOST_PANELS", 2)
     inputs = [Input(str(i), 0.0, 1.0, 0.5) for i in range(4)]
+    assert panels_of(lambda points: points @ [1.0, 9.0, 0.0, 5.0], inputs) == [1, 3]
+    # Of several curves, the one that changes most counts.
+    slopes = np.array([[1.0, 9.0, 0.0, 5.0], [6.0, 0.0, 0.0, 0.0]])
+    assert panels_of(lambda points: slopes @ points.T, inputs) == [0, 1]
 
-    def at(points):
-        value = points @ [1.0, 9.0, 0.0, 5.0]
-        return [Series("y", value, value, value)]
 
-    assert panels_of(SimpleNamespace(at=at), inputs) == [1, 3]
+CORNER = SimpleNamespace(X=np.random.default_rng(0).uniform(0.0, 0.3, (200, 2)))
+SQUARE = [Input("east", 0.0, 1.0, 0.5), Input("north", 0.0, 1.0, 0.5)]
+
+
+def test_places_without_people_are_faded():
+    visible = nearness(CORNER, SQUARE, np.array([[0.15, 0.15], [0.9, 0.9]]))
+    np.testing.assert_allclose(visible, [1.0, FAINT])
+
+
+def test_people_far_apart_do_not_fade_what_lies_between_them():
+    few = SimpleNamespace(X=np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    assert nearness(few, SQUARE, np.array([[0.5, 0.5]])) == 1.0
+    one = SimpleNamespace(X=np.array([[0.0, 0.0]]))
+    assert nearness(one, SQUARE, np.array([[1.0, 1.0]])) == FAINT

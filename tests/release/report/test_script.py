@@ -18,9 +18,13 @@ def places(release, count=12):
     return np.vstack([inside, outside])
 
 
-def said(page, points):
-    """What the page predicts, place by place."""
-    return page.evaluate("points => points.map(x => cloakgp.predict(x))", points.tolist())
+def said(page, points, clip=""):
+    """What the page predicts, place by place; within the bounds unless ``clip`` is ``, null``."""
+    return page.evaluate(f"points => points.map(x => cloakgp.predict(x{clip}))", points.tolist())
+
+
+def close(found, expected, scale):
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * scale)
 
 
 def column(answers, key):
@@ -32,20 +36,37 @@ def test_the_page_predicts_as_python_does_among_people_and_beyond(started, writt
     release = case(name)
     points = places(release)
     with opened(started, written(name)) as page:
-        answers = said(page, points)
-    expected = reading_of(release).at(points, person=True)
-    expected = reading_of(release).with_all_classes(expected)
+        answers, raw = said(page, points), said(page, points, ", null")
+    reading = reading_of(release)
+    expected = reading.with_all_classes(reading.at(points, person=True))
     for c, series in enumerate(expected):
         scale = max(np.ptp(series.high), np.abs(series.high).max())
-        for key in ("value", "low", "high"):
-            found = column(answers, key)[:, c]
-            np.testing.assert_allclose(found, getattr(series, key), rtol=1e-9, atol=1e-9 * scale)
-        if series.person is not None:
-            ends = np.array([answer[c]["person"] for answer in answers])
-            for side in (0, 1):
-                np.testing.assert_allclose(
-                    ends[:, side], series.person[side], rtol=1e-9, atol=1e-9 * scale
-                )
+        inside = series.within(reading.bounds(min(c, len(reading.names) - 1)))
+        for found, wanted in ((answers, inside), (raw, series)):
+            for key in ("value", "low", "high"):
+                close(column(found, key)[:, c], getattr(wanted, key), scale)
+            if wanted.person is not None:
+                ends = np.array([answer[c]["person"] for answer in found])
+                for side in (0, 1):
+                    close(ends[:, side], wanted.person[side], scale)
+
+
+def test_nothing_that_the_page_says_leaves_the_bounds(started, written):
+    release = case("curve")
+    points = np.array([[-60.0], [40.0], [300.0]])
+    with opened(started, written("curve")) as page:
+        answers = said(page, points)
+        page.fill("[data-ask]", "300")
+        page.wait_for_timeout(100)
+        shown = page.inner_text("[data-answer] tr:nth-child(2)").split("\t")
+    wanted = [release.predict(points, clip="bounds")]
+    for of in ("curve", "person"):
+        wanted += release.predict_interval(points, of=of, clip="bounds")
+    said_of = [[a[0][key] for a in answers] for key in ("value", "low", "high")]
+    said_of += [[a[0]["person"][side] for a in answers] for side in (0, 1)]
+    np.testing.assert_allclose(said_of, wanted, rtol=1e-9)
+    assert wanted[1].min() == 40.0 > release.predict_interval(points)[0].min()
+    assert shown[2:] == ["40 to 200", "40 to 200"]  # far from everybody, nothing is known
 
 
 def test_standard_deviations_are_those_of_python_too(started, written):

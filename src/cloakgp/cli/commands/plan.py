@@ -22,6 +22,7 @@ from cloakgp.cli.settings.options import (
     path_option,
     takes_settings,
 )
+from cloakgp.cli.wording import explained
 from cloakgp.errors import CommandError
 from cloakgp.files import write_file
 
@@ -44,19 +45,23 @@ def plan_command(
     compare: Annotated[
         bool, flag("--compare/--no-compare", "Compare other budgets and designs")
     ] = True,
-    plot: Annotated[Path | None, path_option("Draw the noise", "FILE.png")] = None,
+    plot: Annotated[
+        Path | None, path_option("Draw the noise, and the error by epsilon", "FILE.png")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """See what a release would cost before you spend.  Never opens the private column."""
     if plot is not None:
-        check_picture(plot, settings)
+        check_picture(plot)
     if required_std is not None and not required_std > 0:
         raise CommandError(f"--required-std must be a number > 0, got {required_std:g}")
     with working():
         job = Job.read(data, settings)
         plan = job.plan()
     if plot is not None:
-        write_file(plot, picture_of_plan(plan, settings.output, plot.suffix))
+        with working("Drawing the noise, and other budgets"), explained():
+            picture = picture_of_plan(plan, settings.output, plot.suffix, required_std)
+        write_file(plot, picture)
     if not as_json:
         show_plan(screen(), plan, settings)
     with working() as step:

@@ -6,7 +6,7 @@ import sys
 import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ from cloakgp.cli.settings.options import (
     read_setting,
     setting_option,
 )
+from cloakgp.cli.settings.readers import one_of
 from cloakgp.cli.signatures import AllowedSigners, Identity, Key, Signature, found_signature
 from cloakgp.cli.tables import read_columns, to_csv
 from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
@@ -33,14 +34,18 @@ from cloakgp.cli.wording import explained
 from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
+from cloakgp.release.bounds import Clip
 from cloakgp.release.release import Release
 from cloakgp.release.verify import VerificationReport
 
+#: Whether predictions stay within the bounds.
+CLIPS = one_of(Literal["bounds", "none"])
 PREDICT_EXAMPLES = (
     "Examples:\n\n"
     "cloakgp predict pub/release.cloakgp --at age=0:90:10\n\n"
     'cloakgp predict map.cloakgp --at "age=0:90:10,weight=20:60:5" --out grid.csv\n\n'
-    'cloakgp predict visits.cloakgp --at "region=north|south,visit=2024-05-01"'
+    'cloakgp predict visits.cloakgp --at "region=north|south,visit=2024-05-01"\n\n'
+    "cloakgp predict pub/release.cloakgp --at age=0:90:10 --clip none"
 )
 VERIFY_EXAMPLES = (
     "Examples:\n\ncloakgp verify pub/release.cloakgp\n\n"
@@ -54,6 +59,14 @@ def predict_command(
     release: Saved,
     at: Annotated[str, setting_option("at", "Where to predict: a grid or a file")],
     decimal: Decimal = None,
+    clip: Annotated[
+        str,
+        typer.Option(
+            help="Keep predictions within the bounds, or not (default: bounds)",
+            metavar="bounds|none",
+            show_default=False,
+        ),
+    ] = "bounds",
     out: Annotated[Path | None, path_option("Write a table", "FILE.csv")] = None,
     as_json: AsJson = False,
     force: Force = False,
@@ -63,10 +76,12 @@ def predict_command(
 ) -> None:
     """Predict from a release, as often as you like: spends nothing.
 
-    Prints a table on a terminal, and CSV into a pipe.  Predictions from a release that is not
-    private are marked: a column of the table says so, and so does the JSON.
+    Prints a table on a terminal, and CSV into a pipe.  Predictions and intervals stay within the
+    public bounds, as outputs do; --clip none shows the model as it is.  Predictions from a release
+    that is not private are marked: a column of the table says so, and so does the JSON.
     """
-    sign = read_setting("decimal", decimal)
+    sign, wanted = read_setting("decimal", decimal), CLIPS.read("--clip", clip)
+    within: Clip | None = "bounds" if wanted == "bounds" else None
     if out is not None:
         check_file("--out", out, (".csv",), force)
     loaded = Release.load(release)
@@ -78,11 +93,11 @@ def predict_command(
             "for private; give --not-private to write it anyway"
         )
     points = read_points(at, loaded.facts.encoding, sign)
-    frame = marked_predictions(loaded, points)
+    frame = marked_predictions(loaded, points, within)
     if out is not None:
         write_file(out, to_csv(frame))
     if as_json:
-        facts = {"release_id": loaded.release_id, "private": loaded.private}
+        facts = {"release_id": loaded.release_id, "private": loaded.private, "clip": within}
         print_json({**facts, "predictions": frame.to_dict("records")})
     elif out is None and sys.stdout.isatty():
         screen().print(table(frame))

@@ -13,8 +13,8 @@ from cloakgp.cli.tables.reading import PARQUET_ENDINGS, Columns
 from cloakgp.errors import CommandError, TableError, printable
 from cloakgp.estimators.people import MOST_EXACT
 from cloakgp.inputs.arrow import open_parquet
-from cloakgp.inputs.blocks import BlockColumn, scan
-from cloakgp.inputs.blocks.scanning import narrowed
+from cloakgp.inputs.blocks.scanning import narrowed, scan
+from cloakgp.inputs.blocks.table import BlockColumn
 from cloakgp.inputs.columns import Column
 
 

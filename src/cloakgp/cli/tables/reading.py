@@ -21,7 +21,7 @@ from cloakgp.cli.tables.numerals import MISSING, looks_like_data
 from cloakgp.cli.tables.owners import owner_key
 from cloakgp.cli.tables.parquet_table import ParquetTable
 from cloakgp.errors import CommandError, printable
-from cloakgp.inputs.blocks import BlockColumn, BlockTable
+from cloakgp.inputs.blocks.table import BlockColumn, BlockTable
 from cloakgp.inputs.columns import Boolean, Category, Column, Number
 from cloakgp.inputs.columns.values import as_labels
 from cloakgp.inputs.tables import DATES, check_columns, input_column, missing_inputs

@@ -13,12 +13,13 @@ import numpy as np
 from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.crowd import Crowd
 from cloakgp.design.bayes.descent import descend
+from cloakgp.design.bayes.few import solve_few
 from cloakgp.design.bayes.many import Solution
 from cloakgp.design.bayes.people import columns_of
 from cloakgp.design.bayes.prior import Prior
 from cloakgp.design.bayes.problem import alike
 from cloakgp.design.bayes.solver import shorten, solve, value_of, whole
-from cloakgp.design.result import TARGET_GAP, Design, status_of
+from cloakgp.design.result import TARGET_GAP, Array, Design, status_of
 from cloakgp.design.threads import single_threaded
 from cloakgp.design.workload import empty_design
 
@@ -26,14 +27,20 @@ __all__ = ["Prior", "bayes"]
 
 #: Above this many people, equal ones are not looked for: cells find them, too.
 MANY_PEOPLE = 20_000
+#: Iterations of a descent that starts near the best sketch, each time rows are added to it.
+SHORT = 40
 
 
 @single_threaded
-def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> Design:
+def bayes(
+    prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP, near: Array | None = None
+) -> Design:
     """Return the sketch after which the workload's posterior variance is least.
 
     ``value`` is that variance, summed over the weighted workload.  ``rank`` caps the number of
-    published values; the certificate still compares with the best sketch of any rank.
+    published values; the certificate still compares with the best sketch of any rank.  ``near`` is
+    the best sketch for other noise: a short descent from there is quick and usually good enough to
+    look at, and its certificate says how good.
     """
     if rank is not None and rank < 1:
         raise ValueError(f"rank must be at least 1, got {rank!r}")
@@ -46,7 +53,12 @@ def bayes(prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP) -> 
     else:
         # Equal people, to ten digits, are solved as one; the certificate is of the real people.
         first, member, count = alike(prior)
-        merged, reason = solve(whole(crowd).of(first, count), gap)
+        distinct = whole(crowd).of(first, count)
+        if near is None:
+            merged, reason = solve(distinct, gap)
+        else:
+            T, steps, reason = solve_few(distinct, gap, SHORT, near[:, first])
+            merged = Solution(T, np.inf, 0.0, steps)  # what counts is certified below
         T = merged.T[:, member]
         real = certify(crowd, columns_of(T), gap=gap)
         found = Solution(T, real.value, real.bound, merged.steps)

@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from cloakgp.design.bayes.people import Columns, People, longest_sum, squares
+from cloakgp.design.bayes.ridge import solve_ridge
 from cloakgp.design.bayes.tighten import Quadratic, guess, tighten
 from cloakgp.design.result import Array
 
@@ -78,9 +78,7 @@ def decode(people: People, columns: Columns) -> Decoder:
         Ta = T * block.a
         TL, TaT, TaV = TL + T @ block.L, TaT + Ta @ T.T, TaV + Ta @ block.V.T
     # Q = (T A Tᵀ + σ² I)⁻¹ T A Vᵀ, with A = diag(a) + L Lᵀ.
-    gram = TaT + TL @ TL.T
-    gram.flat[:: len(gram) + 1] += people.sigma**2
-    Q = cho_solve(cho_factor(gram), TaV + TL @ VL.T)
+    Q = solve_ridge(TaT + TL @ TL.T, TaV + TL @ VL.T, people.sigma**2)
     return Decoder(Q, VL - Q.T @ TL)
 
 

@@ -23,13 +23,15 @@ ESCAPES = 4
 SMALL_ROWS = (1e-2, 1e-5)
 
 
-def solve_few(problem: Problem, gap: float, most: int | None = None) -> tuple[Array, int, str]:
+def solve_few(
+    problem: Problem, gap: float, most: int | None = None, near: Array | None = None
+) -> tuple[Array, int, str]:
     """Return T, the number of iterations, and why it is no better.
 
-    ``most`` limits the iterations of the descent.
+    ``most`` limits the iterations of the descent, ``near`` is a sketch to start from.
     """
-    T = start(problem)
-    if problem.V.shape[1] > MANY_PEOPLE:
+    T = start(problem) if near is None else near
+    if near is None and problem.V.shape[1] > MANY_PEOPLE:
         T = sweep(problem, T, gap)
     T, iterations, reason = descend(problem, T, gap, most)
     found = certify(problem, columns_of(T))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from cloakgp.design.bayes.large import LargeCurvature
 from cloakgp.design.bayes.saddle import Curvature, Place, Saddle, Slopes, unknowns
@@ -41,20 +42,23 @@ class Path:
 
 
 def follow(saddle: Saddle, place: Place, start: float, end: float, care: Care) -> Path:
-    """Follow the path from level ``start`` to level ``end``."""
+    """Follow the path from level ``start`` to level ``end``, or as far as floating point goes."""
     level, steps = start, 0
     while True:
         tight = care.last if level <= end else 1.0
-        spot = climb(saddle, place, level, tight, care)
-        for _ in range(care.newton):
-            dP, dY, slope = spot.curvature.descent()
-            steps += 1
-            if -slope <= care.near * tight * level:
-                break
-            new = _step(saddle, spot, (dP, dY, slope), level, tight, care)
-            if new is None:
-                break
-            spot = new
+        try:
+            spot = climb(saddle, place, level, tight, care)
+            for _ in range(care.newton):
+                dP, dY, slope = spot.curvature.descent()
+                steps += 1
+                if -slope <= care.near * tight * level:
+                    break
+                new = _step(saddle, spot, (dP, dY, slope), level, tight, care)
+                if new is None:
+                    break
+                spot = new
+        except LinAlgError:  # curvature is lost in rounding: what was reached before is good
+            return Path(place, steps)
         place = spot.place
         if level <= end:
             return Path(place, steps)

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from cloakgp.design.bayes.people import Block, Totals, add_up, cut
 from cloakgp.design.bayes.prior import Prior
+from cloakgp.design.bayes.ridge import solve_ridge
 from cloakgp.design.result import Array
 
 People = NDArray[np.intp]
@@ -54,9 +54,7 @@ class Problem:
         # Q = (T A Tᵀ + σ² I)⁻¹ T A Vᵀ;  with E = V − QᵀT:  R = E A,  f = tr E A Eᵀ + σ² ‖Q‖².
         # This f is a sum of squares, and the least over all Q: rounding in Q hardly moves it.
         TA = self.times_A(T)
-        gram = TA @ T.T
-        gram.flat[:: gram.shape[0] + 1] += self.sigma**2
-        Q = cho_solve(cho_factor(gram), TA @ self.V.T)
+        Q = solve_ridge(TA @ T.T, TA @ self.V.T, self.sigma**2)
         E = self.V - Q.T @ T
         EL = E @ self.L
         R = E * self.a + EL @ self.L.T

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.release.report.places import Input
-from cloakgp.release.report.readings import HIGHEST, Series
+from cloakgp.release.report.readings import Bounds, Series
+from cloakgp.release.report.spans import cut
 from cloakgp.release.report.svg import Frame, area, axes, drawing, figure, label, line
 from cloakgp.release.report.words import Html, element, joined
 
 Array = NDArray[np.float64]
-Bounds = tuple[float, float | None]
 
 #: Width and height of a wide picture, of one on a phone, and of a panel.
 WIDE, NARROW, PANEL = (760, 400), (380, 330), (380, 250)
@@ -21,21 +21,6 @@ WIDE, NARROW, PANEL = (760, 400), (380, 330), (380, 250)
 STRIP = 150
 #: Inputs drawn as ticks, at most; more only make a smear.
 MOST_TICKS = 600
-
-
-def heights(series: list[Series], bounds: Bounds) -> tuple[float, float]:
-    """Return what a picture shows from bottom to top: the bands, as far as outputs can lie."""
-    lo, hi = bounds
-    bottom = max(min(float(s.low.min()) for s in series), lo)
-    top = max(float(s.high.max()) for s in series)
-    if hi is not None:
-        top = min(top, hi)
-    else:
-        top = min(top, HIGHEST * max(float(s.value.max()) for s in series))
-    if not top > bottom:  # all of it lies beyond the bounds
-        bottom, top = lo, max(lo + 1.0, top) if hi is None else hi
-    spare = 0.05 * (top - bottom)
-    return bottom - spare, top + spare
 
 
 def curve(
@@ -60,7 +45,7 @@ def curve(
     at = frame.across(x)
     parts = [axes(frame, input_.name, name, columns=columns, x_ticks=input_.ticks(columns))]
     several = len(series) > 1
-    series = [_cut(one, bounds) for one in series]
+    series = [one.within(bounds) for one in series]
     for number, one in enumerate(series):
         low, high = (_within(frame, end) for end in (one.low, one.high))
         kind = f" class-{number % 8}" if several else ""
@@ -118,23 +103,6 @@ def _rows(x: Array, input_: Input) -> NDArray[np.int64]:
     if input_.levels is not None:
         return np.arange(0, len(x), 2)
     return np.unique(np.linspace(0, len(x) - 1, 9).round().astype(int))
-
-
-def cut(value: float, bounds: Bounds) -> float:
-    """Return a value within the bounds: outputs never lie outside."""
-    lo, hi = bounds
-    return max(lo, value if hi is None else min(hi, value))
-
-
-def _cut(one: Series, bounds: Bounds) -> Series:
-    """Return a curve within the bounds: outputs never lie outside."""
-
-    def inside(values: Array) -> Array:
-        return np.clip(values, *bounds)
-
-    noise = None if one.noise is None else (inside(one.noise[0]), inside(one.noise[1]))
-    low, value, high = (inside(v) for v in (one.low, one.value, one.high))
-    return Series(one.name, value, low, high, noise)
 
 
 def _rug(frame: Frame, people: Array) -> Html:

@@ -11,11 +11,14 @@ from cloakgp.release.report.places import (
     Input,
     along,
     inputs_of,
+    medians,
+    nearness,
     panels_of,
     people_of,
     plane,
 )
 from cloakgp.release.report.readings import Reading, Series
+from cloakgp.release.report.spans import heights, sure_span, value_span
 from cloakgp.release.report.svg import shortened
 from cloakgp.release.report.words import Html, element, joined
 
@@ -32,13 +35,7 @@ def figures(reading: Reading, inputs: list[Input], ask: Html) -> Html:
 
 def shown_inputs(reading: Reading, inputs: list[Input]) -> list[int]:
     """Return the inputs that a reader of the page can set."""
-    return panels_of(reading, inputs) if len(inputs) > 2 else list(range(len(inputs)))
-
-
-def _groups(reading: Reading, series: list[Series]) -> list[list[int]]:
-    """Return which curves share a picture: those of classes do, those of outputs do not."""
-    numbers = list(range(len(series)))
-    return [numbers] if reading.classes is not None else [[number] for number in numbers]
+    return panels_of(reading.values, inputs) if len(inputs) > 2 else list(range(len(inputs)))
 
 
 def _stamp(reading: Reading) -> dict[str, str]:
@@ -46,20 +43,14 @@ def _stamp(reading: Reading) -> dict[str, str]:
     return {} if reading.release.private else {"stamp": "NOT PRIVATE"}
 
 
-def _name(reading: Reading, group: list[int]) -> str:
-    if reading.classes is not None:
-        return f"probability of {reading.title}"
-    return reading.names[group[0]]
-
-
 def _curves(reading: Reading, inputs: list[Input], ask: Html) -> list[Html]:
     people, (only,) = people_of(reading.release.facts), inputs
     points = along(inputs, 0, CURVE)
     x, series = points[:, 0], reading.at(points, noise=True)
     found: list[Html] = []
-    for group in _groups(reading, series):
+    for group in reading.groups:
         some, bounds = [series[c] for c in group], reading.bounds(group[0])
-        name, y = _name(reading, group), curves.heights(some, bounds)
+        name, y = reading.name_of(group), heights(some, bounds)
         marks = {"data_varies": "0", "data_series": " ".join(map(str, group)), **_stamp(reading)}
         drawn = [
             curves.curve(
@@ -102,12 +93,12 @@ def _curves(reading: Reading, inputs: list[Input], ask: Html) -> list[Html]:
 def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
     facts = reading.release.facts
     x, y, points = plane(inputs)
-    series, visible = reading.at(points), maps.nearness(facts, inputs, points)
+    series, visible = reading.at(points), nearness(facts, inputs, points)
     marks = {"data_varies": "0 1", "data_series": "0", **_stamp(reading)}
     found = []
-    for group in _groups(reading, series):
+    for group in reading.groups:
         some = [series[c] for c in group]
-        name = _name(reading, group)
+        name = reading.name_of(group)
         if len(some) > 1:
             values = np.array([one.value for one in some])
             title = f"Most probable {shortened(reading.title)}"
@@ -123,13 +114,13 @@ def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
                 inputs,
                 title,
                 colours.LOW_TO_HIGH if reading.classes is None else colours.ONE_TO_OTHER,
-                _limits(reading, one, group[0], visible),
+                value_span(reading, one, group[0], visible),
                 facts,
                 **marks,
             )
             sure, unit = one.reach, "± of the 95 % band"
             shades = colours.SURE_TO_UNSURE
-            limits = (0.0, float(np.quantile(sure[visible > 0.5], 0.99)))
+            limits = sure_span(sure, visible, reading.bounds(group[0]))
         second = maps.draw_map(
             (x, y), sure, visible, inputs, f"How sure: {unit}", shades, limits, facts, **marks
         )
@@ -151,23 +142,14 @@ def _maps(reading: Reading, inputs: list[Input]) -> list[Html]:
     return found
 
 
-def _limits(reading: Reading, one: Series, number: int, visible: np.ndarray) -> tuple[float, float]:
-    """Return what the colours of a map span: what is found near people, within the bounds."""
-    if reading.classes is not None:
-        return 0.0, 1.0
-    near = one.value[visible > 0.5]
-    bounds = reading.bounds(number)
-    return curves.cut(float(near.min()), bounds), curves.cut(float(near.max()), bounds)
-
-
 def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
     people = people_of(reading.release.facts)
-    chosen = panels_of(reading, inputs)
+    chosen = panels_of(reading.values, inputs)
     read = [reading.at(along(inputs, column, PANEL)) for column in chosen]
     found = []
-    for group in _groups(reading, read[0]):
-        bounds, name = reading.bounds(group[0]), _name(reading, group)
-        y = curves.heights([series[c] for series in read for c in group], bounds)
+    for group in reading.groups:
+        bounds, name = reading.bounds(group[0]), reading.name_of(group)
+        y = heights([series[c] for series in read for c in group], bounds)
         panels = []
         for column, series in zip(chosen, read, strict=True):
             x = along(inputs, column, PANEL)[:, column]
@@ -198,16 +180,13 @@ def _panels(reading: Reading, inputs: list[Input]) -> list[Html]:
                 f" Shown are the {len(chosen)} of {len(inputs)} inputs along which the prediction "
                 "changes most."
             )
-        medians = ", ".join(
-            f"{shortened(inputs[c].name, 24)} {inputs[c].shown(inputs[c].median)}" for c in chosen
-        )
         some = [read[0][c] for c in group]
         found.append(
             element(
                 "figure",
                 element("div", *panels, class_="pair"),
                 _legend(reading, some),
-                element("figcaption", f"{words} Medians: {medians}."),
+                element("figcaption", f"{words} Medians: {medians(inputs, chosen)}."),
             )
         )
     return found

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from contourpy import contour_generator
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from cloakgp.plan.facts import Facts
 from cloakgp.release.report import colours
@@ -19,24 +18,8 @@ Array = NDArray[np.float64]
 
 #: Width and height of a map, and the room below it for its scale of colours.
 WIDTH, HEIGHT, SCALE = 380, 372, 46
-#: Further from every person than most people are from each other, a map is faded, down to this;
-#: at least this share of the ranges counts as near.
-NEAR, FAINT = 0.05, 0.25
 #: Dots of people, at most.
 MOST_DOTS = 500
-
-
-def nearness(facts: Facts, inputs: list[Input], points: Array) -> Array:
-    """Return how visible each place is: 1 where people are, less where nobody is near."""
-    lo = np.array([each.lo for each in inputs])
-    width = np.array([each.hi - each.lo for each in inputs])
-    people = np.unique((people_of(facts) - lo) / width, axis=0)
-    tree = cKDTree(people)
-    apart = tree.query(people, k=2)[0][:, 1] if len(people) > 1 else np.zeros(1)
-    near = max(NEAR, 1.5 * float(np.quantile(apart, 0.9)))
-    stepped = [each.levels is not None for each in inputs]  # a level is as wide as its step
-    distance = tree.query((np.where(stepped, np.rint(points), points) - lo) / width)[0]
-    return np.clip(1.0 - (distance - near) / near, FAINT, 1.0)
 
 
 def draw_map(
@@ -52,7 +35,7 @@ def draw_map(
 ) -> Html:
     """Return a map of values (P,), coloured between the limits, with contours and people."""
     frame = _frame(inputs)
-    lo, hi = limits if limits[1] > limits[0] else (limits[0] - 0.5, limits[0] + 0.5)
+    lo, hi = limits
     grid = np.clip(values, lo, hi).reshape(MAP, MAP)
     image = colours.png(
         colours.scale(shades, (grid - lo) / (hi - lo))[::-1], visible.reshape(MAP, MAP)[::-1]

@@ -1,22 +1,24 @@
-"""Where a release is looked at: along its input, over a plane of two, or along each of several.
+"""Where a plan or a release is looked at: along its input, over two, or along each of several.
 
 With more than two inputs the others stay where most people are while one is varied: at the median,
 or at the most frequent level.  Places are codes, one number for each input: a level is its place in
 the list, a date the days from its origin.
+Pages and pictures look at the same places.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from cloakgp.inputs.columns import Column, Number
 from cloakgp.inputs.columns.ticks import levels_of, ticks_of
 from cloakgp.plan.facts import Facts
-from cloakgp.release.report.readings import Reading
-from cloakgp.release.report.svg import figure
+from cloakgp.release.report.svg import figure, shortened
 
 Array = NDArray[np.float64]
 
@@ -28,6 +30,9 @@ MOST_PANELS = 9
 EDGE = 0.4999
 #: Places along each input that tell how much the release changes.
 FEW = 7
+#: Further from every person than most people are from each other, a map is faded, down to this;
+#: at least this share of the ranges counts as near.
+NEAR, FAINT = 0.05, 0.25
 
 
 @dataclass(frozen=True)
@@ -104,18 +109,39 @@ def _side(one: Input, count: int) -> Array:
     return ends.ravel()
 
 
+def medians(inputs: list[Input], chosen: list[int]) -> str:
+    """Say where inputs stay while another one is varied."""
+    shown = [inputs[c] for c in chosen]
+    return ", ".join(f"{shortened(one.name, 24)} {one.shown(one.median)}" for one in shown)
+
+
 def plane(inputs: list[Input], count: int = MAP) -> tuple[Array, Array, Array]:
     """Return both sides of a map, and its places row by row, (count², 2)."""
     x, y = (np.linspace(each.lo, each.hi, count) for each in inputs)
     return x, y, np.column_stack([np.tile(x, count), np.repeat(y, count)])
 
 
-def panels_of(reading: Reading, inputs: list[Input]) -> list[int]:
-    """Return the inputs to show, in their order: those along which most changes."""
+def nearness(facts: Facts, inputs: list[Input], points: Array) -> Array:
+    """Return how visible each place is: 1 where people are, less where nobody is near."""
+    lo = np.array([each.lo for each in inputs])
+    width = np.array([each.hi - each.lo for each in inputs])
+    people = np.unique((people_of(facts) - lo) / width, axis=0)
+    tree = cKDTree(people)
+    apart = tree.query(people, k=2)[0][:, 1] if len(people) > 1 else np.zeros(1)
+    near = max(NEAR, 1.5 * float(np.quantile(apart, 0.9)))
+    stepped = [each.levels is not None for each in inputs]  # a level is as wide as its step
+    distance = tree.query((np.where(stepped, np.rint(points), points) - lo) / width)[0]
+    return np.clip(1.0 - (distance - near) / near, FAINT, 1.0)
+
+
+def panels_of(values: Callable[[Array], Array], inputs: list[Input]) -> list[int]:
+    """Return the inputs to show, in their order: those along which ``values`` change most.
+
+    ``values`` takes places (P, L) and returns what is drawn there, a row for each curve, (C, P).
+    """
     if len(inputs) <= MOST_PANELS:
         return list(range(len(inputs)))
     sides = [along(inputs, column, FEW) for column in range(len(inputs))]
-    values = np.array([series.value for series in reading.at(np.vstack(sides))])
-    pieces = np.split(values, np.cumsum([len(side) for side in sides])[:-1], axis=1)
+    pieces = np.split(values(np.vstack(sides)), np.cumsum([len(side) for side in sides])[:-1], 1)
     change = np.array([np.ptp(piece, axis=1).max() for piece in pieces])
     return sorted(np.argsort(-change, kind="stable")[:MOST_PANELS].tolist())

@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 NORMAL_95 = 1.959963984540054
 #: Places read at a time: each takes as many numbers as there are people.
 CHUNK = 2000
-#: Where nobody is, the band of a rate may reach far up; a picture ends at so many times the rate.
-HIGHEST = 4.0
+
+#: The lowest value that is possible, and the highest, if there is one.
+Bounds = tuple[float, float | None]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,18 @@ class Series:
     def reach(self) -> Array:
         """Half the width of the band."""
         return 0.5 * (self.high - self.low)
+
+    def within(self, bounds: Bounds) -> Series:
+        """Return the curve within the bounds: outputs never lie outside."""
+
+        def inside(values: Array) -> Array:
+            return np.clip(values, *bounds)
+
+        def both(ends: tuple[Array, Array] | None) -> tuple[Array, Array] | None:
+            return None if ends is None else (inside(ends[0]), inside(ends[1]))
+
+        low, value, high = (inside(v) for v in (self.low, self.value, self.high))
+        return Series(self.name, value, low, high, both(self.noise), both(self.person))
 
     @property
     def noise_reach(self) -> Array | None:
@@ -68,7 +81,21 @@ class Reading:
         """Names of the curves."""
         return list(self.release.named_targets)
 
-    def bounds(self, number: int) -> tuple[float, float | None]:
+    @property
+    def groups(self) -> list[list[int]]:
+        """Which curves share a picture: those of classes do, those of outputs do not."""
+        numbers = list(range(len(self.names)))
+        return [numbers] if self.classes is not None else [[number] for number in numbers]
+
+    def name_of(self, group: list[int]) -> str:
+        """Return what a picture of these curves shows."""
+        return self.names[group[0]]
+
+    def values(self, points: Array) -> Array:
+        """Return the value of every curve at points (P, L) as a row, (C, P)."""
+        return np.array([series.value for series in self.at(points)])
+
+    def bounds(self, number: int) -> Bounds:
         """Return between which values a curve can lie."""
         facts = self.release.facts
         return float(facts.lo[number]), float(facts.hi[number])
@@ -150,7 +177,10 @@ class Probabilities(Reading):
         first = Series(first_name, 1.0 - second.value, 1.0 - second.high, 1.0 - second.low)
         return [first, Series(name, second.value, second.low, second.high)]
 
-    def bounds(self, number: int) -> tuple[float, float | None]:
+    def name_of(self, group: list[int]) -> str:
+        return f"probability of {self.title}"
+
+    def bounds(self, number: int) -> Bounds:
         return 0.0, 1.0
 
     def settings(self) -> dict[str, Any]:
@@ -187,7 +217,7 @@ class Rates(Reading):
     def names(self) -> list[str]:
         return [f"{self.release.named_targets[0]} per unit of exposure"]
 
-    def bounds(self, number: int) -> tuple[float, float | None]:
+    def bounds(self, number: int) -> Bounds:
         return 0.0, None
 
     def settings(self) -> dict[str, Any]:

@@ -352,12 +352,26 @@
   }
 
   let ready = null;
-  function predict(x) {
+  function raw(x) {
     if (!page.model) return page.grid ? interpolated(page.grid, x) : null;
     ready = ready || prepared(page.model);
     return OUTCOMES[page.kind](moments(ready, encoded(x)));
   }
-  globalThis.cloakgp = { predict: (x) => predict(Array.from(x, Number)) };
+
+  // Outputs never lie outside of the bounds, so nothing that is shown does.
+  const within = (v, [lo, hi]) => Math.max(lo, hi === null ? v : Math.min(hi, v));
+  function predict(x) {
+    const found = raw(x);
+    return found && found.map((one, c) => {
+      const inside = (v) => within(v, page.bounds[Math.min(c, page.bounds.length - 1)]);
+      const person = one.person && one.person.map(inside);
+      const [value, low, high] = [one.value, one.low, one.high].map(inside);
+      return { ...one, value, low, high, person };
+    });
+  }
+  globalThis.cloakgp = {
+    predict: (x, clip = "bounds") => (clip === null ? raw : predict)(Array.from(x, Number)),
+  };
 
   // --- the page ------------------------------------------------------------------------------
 
@@ -393,7 +407,6 @@
     if (input.levels) return input.levels[level(v, input.levels.length)];
     return input.origin ? day(input, v) : shown(v);
   };
-  const within = (v, [lo, hi]) => Math.max(lo, hi === null ? v : Math.min(hi, v));
 
   const fields = [...document.querySelectorAll("[data-ask]")];
   const answer = document.querySelector("[data-answer]");
@@ -420,12 +433,8 @@
     return t + ((y1 - inside) / (y1 - y0)) * (b - t);
   };
 
-  // What a curve shows: of two classes the second alone, and nothing beyond the bounds.
-  function curveOf(found, c) {
-    const one = found[page.classes && page.names.length === 1 ? 1 : c];
-    const [value, low, high] = [one.value, one.low, one.high].map((v) => within(v, page.bounds[c]));
-    return { name: one.name, value, low, high };
-  }
+  // What a curve shows: of two classes the second alone.
+  const curveOf = (found, c) => found[page.classes && page.names.length === 1 ? 1 : c];
 
   function mark(picture, found) {
     const { frame, cursor, varies } = picture;
@@ -497,13 +506,11 @@
     const what = { number: "prediction", label: "probability", count: "expected rate" }[page.kind];
     const band = page.kind === "number" ? "95 % band of the curve" : "95 % band";
     table.append(line(["", what, band].concat(people ? [people] : []), "th"));
-    found.forEach((one, c) => {
-      const bounds = page.bounds[Math.min(c, page.bounds.length - 1)];
-      const [value, low, high] = [one.value, one.low, one.high].map((v) => within(v, bounds));
-      const cells = [one.name, shown(value), `${shown(low)} to ${shown(high)}`];
+    found.forEach((one) => {
+      const cells = [one.name, shown(one.value), `${shown(one.low)} to ${shown(one.high)}`];
       if (people) {
         cells.push(one.person.map((v) =>
-          shown(page.kind === "number" ? within(v, bounds) : Math.round(v))).join(" to "));
+          shown(page.kind === "count" ? Math.round(v) : v)).join(" to "));
       }
       table.append(line(cells, "th"));
     });

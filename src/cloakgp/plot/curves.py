@@ -1,0 +1,77 @@
+"""Curves with their bands: the picture of one input, and panels of several."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cloakgp.plot.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PALE_BLUE,
+    PALE_ORANGE,
+    VERMILION,
+    Array,
+    Axes,
+    axis_label,
+    class_colour,
+)
+from cloakgp.release.report.readings import Bounds, Reading, Series
+
+#: Classes with a colour of their own; the lines of others are dashed.
+SOLID = 8
+#: Lines that are no curve: bounds, a half, what is wanted.
+DASHED = (0, (4, 3))
+
+
+def draw_series(ax: Axes, x: Array, series: list[Series], reading: Reading) -> None:
+    """Draw one curve with its bands, or those of all classes."""
+    if len(series) > 1:
+        _draw_classes(ax, x, series)
+    else:
+        _draw_curve(ax, x, series[0], reading.what)
+    if reading.classes is not None:
+        ax.axhline(0.5, color=GREY, lw=0.8, ls=DASHED)
+
+
+def draw_bounds(ax: Axes, bounds: Bounds, shown: tuple[float, float]) -> None:
+    """Mark the bounds that a picture reaches."""
+    reached = [b for b in bounds if b is not None and shown[0] <= b <= shown[1]]
+    for bound in reached:
+        ax.axhline(bound, color=GREY, lw=0.9, ls=DASHED, label="bounds")
+
+
+def draw_errors(ax: Axes, x: Array, noise: Array, floor: Array) -> None:
+    """Draw what privacy would add, what is there without it, and both together."""
+    ax.fill_between(x, 0.0, noise, color=ORANGE, alpha=0.25, lw=0)
+    ax.plot(x, noise, color=VERMILION, lw=2.0, label="added by privacy")
+    ax.plot(x, floor, color=BLUE, lw=2.0, ls=(0, (5, 2)), label="without privacy")
+    ax.plot(x, np.hypot(noise, floor), color=INK, lw=1.1, ls=(0, (1, 1.5)), label="together")
+
+
+def draw_wanted(ax: Axes, max_std: float) -> None:
+    """Mark the noise that is wanted at most."""
+    ax.axhline(max_std, color=GREY, lw=1.2, ls=DASHED, label=f"wanted: at most {max_std:.4g}")
+
+
+def _draw_curve(ax: Axes, x: Array, one: Series, what: str) -> None:
+    ax.fill_between(
+        x, one.low, one.high, fc=PALE_BLUE, ec="none", lw=1.0, label="95 % band of the curve"
+    )
+    if one.noise is not None:
+        label = "of which noise for privacy alone"
+        ax.fill_between(x, *one.noise, fc=PALE_ORANGE, ec="none", lw=1.0, label=label)
+    for rim in (one.low, one.high):
+        ax.plot(x, rim, color=BLUE, lw=1.2)
+    ax.plot(x, one.value, color=INK, lw=2.0, label=what)
+
+
+def _draw_classes(ax: Axes, x: Array, series: list[Series]) -> None:
+    for number, one in enumerate(series):
+        colour = class_colour(number)
+        ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12)
+    for number, one in enumerate(series):
+        style = "-" if number < SOLID else "--"
+        label = axis_label(one.name)
+        ax.plot(x, one.value, style, color=class_colour(number), lw=2.0, label=label)
