@@ -105,6 +105,17 @@ def test_a_limit_above_everybody_changes_nothing():
     assert np.array_equal(kept.X, X)
 
 
+def test_levels_that_only_rows_left_out_have_are_known_all_the_same():
+    towns = np.where(np.arange(N) % 2, "north", "south")
+    towns[np.setdiff1d(np.arange(N), KEPT)[0]] = "rare"
+    kept = kept_of(pd.DataFrame({"age": X[:, 0], "town": towns}), OWNERS, 4)
+    assert kept.inputs.columns[1].levels == ("north", "rare", "south")
+    few = kept_of(pd.DataFrame({"age": X[:, 0], "town": towns}), OWNERS, 1)
+    rows, inputs = few.encoded(None)
+    assert inputs == kept.inputs
+    assert np.array_equal(rows, few.everybody[few.rows])
+
+
 def test_exposures_go_with_their_rows():
     exposure = np.linspace(1.0, 2.0, N)
     model = PrivateGPCountRegressor(RBF(2.0), cap=10)
