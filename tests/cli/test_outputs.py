@@ -17,8 +17,12 @@ def test_many_points_are_predicted_in_pieces_without_a_difference(saved, monkeyp
     pd.testing.assert_frame_equal(outputs.predictions(release, points), whole)
 
 
-def test_tables_are_within_the_bounds_unless_asked_otherwise(saved):
-    release, points = Release.load(saved), read_points("age=-900:900:3", ["age"])
+def test_tables_are_within_the_bounds_unless_asked_otherwise():
+    """Far from everybody the band of this prior, ± 196, reaches beyond the bounds."""
+    ages = pd.DataFrame({"age": np.linspace(0.0, 70.0, 30)})
+    model = PrivateGPRegressor(100.0**2 * RBF(20.0), bounds=(100.0, 200.0))
+    release = model.fit(ages, pd.Series(np.full(30, 150.0), name="height")).release_
+    points = read_points("age=-900:900:3", Columns.numbers(("age",), 1))
     inside, raw = release.to_frame(points, clip="bounds"), release.to_frame(points)
     pd.testing.assert_frame_equal(outputs.predictions(release, points), inside)
     pd.testing.assert_frame_equal(outputs.predictions(release, points, None), raw)

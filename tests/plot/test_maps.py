@@ -1,9 +1,8 @@
 """Maps keep colours within limits, fade where nobody is, and their contours are always seen."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from facts_stub import facts_at
 from matplotlib.figure import Figure
 
 from cloakgp.plot.maps import LINE, RIM, Plane, draw_classes, draw_map
@@ -13,7 +12,7 @@ from cloakgp.release.report.places import FAINT, MAP, Input
 INPUTS = [Input("east", 0.0, 1.0, 0.5), Input("north", 0.0, 2.0, 1.0)]
 #: People live in one corner.
 CORNER = np.random.default_rng(0).uniform(0.0, 0.3, (200, 2)) * [1.0, 2.0]
-PLANE = Plane.of(SimpleNamespace(X=CORNER, inducing=None), INPUTS)
+PLANE = Plane.of(facts_at(CORNER, inducing=None), INPUTS)
 SHADES, LIMITS = colours.LOW_TO_HIGH, (0.0, 500.0)
 
 

@@ -98,6 +98,7 @@ def test_the_whole_way_from_a_table_to_the_downloads(started, planner, worker, b
         assert "55.4 %" in page.inner_text("#cost")
 
         # Points that matter, on the picture.
+        page.locator("#people svg").scroll_into_view_if_needed()
         picture = page.locator("#people svg").bounding_box()
         page.mouse.move(picture["x"] + 90, picture["y"] + 60)
         page.mouse.down()

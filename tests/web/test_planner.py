@@ -9,6 +9,7 @@ from web_cases import FORM
 
 from cloakgp import Ledger, Release
 from cloakgp.cli.job import Job
+from cloakgp.cli.settings.declared import Declared
 from cloakgp.cli.tables.csv_table import CsvTable
 from cloakgp.errors import CommandError
 from cloakgp.web.form import Problem, asked_by
@@ -40,7 +41,7 @@ def opened(monkeypatch):
 def test_nothing_private_is_read_before_the_name_is_typed(planner, opened):
     some = asked(planner)
     assert planner.names == ["age", "height", "weight"]
-    planner.people(("age",), ".")
+    planner.people(Declared(inputs=("age",)), ".")
     planner.cost(some.settings)
     planner.preview(some, quiet)
     planner.compare(some, quiet)

@@ -6,6 +6,7 @@ settings.  All of them are compared by value, in every digit.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -97,5 +98,5 @@ class Request:
 
 def settings_of(estimator: Any, without: tuple[str, ...] = OF_SPENDS) -> dict[str, Any]:
     """Return copies of the settings of an estimator that its plans follow from."""
-    params = estimator.get_params(deep=False)
-    return deepcopy({name: value for name, value in params.items() if name not in without})
+    names = [name for name in inspect.signature(type(estimator)).parameters if name not in without]
+    return deepcopy({name: vars(estimator)[name] for name in names})

@@ -1,8 +1,7 @@
 """Maps keep their colours within limits and have contours."""
 
-from types import SimpleNamespace
-
 import numpy as np
+from facts_stub import facts_at
 
 from cloakgp.release.report import colours
 from cloakgp.release.report.maps import draw_classes, draw_map
@@ -10,7 +9,7 @@ from cloakgp.release.report.places import Input, plane
 
 INPUTS = [Input("<east>", 0.0, 1.0, 0.5), Input("north", 0.0, 1.0, 0.5)]
 X, Y, POINTS = plane(INPUTS)
-CORNER = SimpleNamespace(X=np.random.default_rng(0).uniform(0.0, 0.3, (200, 2)))
+CORNER = facts_at(np.random.default_rng(0).uniform(0.0, 0.3, (200, 2)))
 
 
 def test_a_map_has_contours_people_a_scale_and_names():

@@ -1,8 +1,7 @@
 """Where a release is looked at: over its inputs, one at a time, the others at their median."""
 
-from types import SimpleNamespace
-
 import numpy as np
+from facts_stub import facts_at
 from report_cases import SPACE, case
 
 from cloakgp.release.report import places
@@ -27,7 +26,7 @@ def test_inputs_have_names_ranges_and_medians():
 
 
 def test_an_input_that_never_changes_still_has_a_range():
-    facts = SimpleNamespace(X=np.full((3, 1), 2.0), points=np.full((1, 1), 2.0), names=["x"])
+    facts = facts_at(np.full((3, 1), 2.0), points=np.full((1, 1), 2.0), names=["x"])
     (only,) = inputs_of(facts)
     assert only.lo < only.median == 2.0 < only.hi
 
@@ -58,7 +57,7 @@ def test_of_many_inputs_those_are_shown_that_matter(monkeypatch):
     assert panels_of(lambda points: slopes @ points.T, inputs) == [0, 1]
 
 
-CORNER = SimpleNamespace(X=np.random.default_rng(0).uniform(0.0, 0.3, (200, 2)))
+CORNER = facts_at(np.random.default_rng(0).uniform(0.0, 0.3, (200, 2)))
 SQUARE = [Input("east", 0.0, 1.0, 0.5), Input("north", 0.0, 1.0, 0.5)]
 
 
@@ -68,7 +67,7 @@ def test_places_without_people_are_faded():
 
 
 def test_people_far_apart_do_not_fade_what_lies_between_them():
-    few = SimpleNamespace(X=np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    few = facts_at(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     assert nearness(few, SQUARE, np.array([[0.5, 0.5]])) == 1.0
-    one = SimpleNamespace(X=np.array([[0.0, 0.0]]))
+    one = facts_at(np.array([[0.0, 0.0]]))
     assert nearness(one, SQUARE, np.array([[1.0, 1.0]])) == FAINT

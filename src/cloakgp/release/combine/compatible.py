@@ -64,7 +64,7 @@ def _check_alike(first: Published, other: Published, number: int) -> None:
     """Refuse what cannot be about the same function."""
     one, two = first.facts, other.facts
     where = f"releases 1 and {number} cannot be combined"
-    if one.task != two.task:
+    if type(one.outcome) is not type(two.outcome):
         raise ValueError(
             f"{where}: one is of {one.task}, the other of {two.task}; combine those of one task"
         )

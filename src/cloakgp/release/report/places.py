@@ -142,6 +142,7 @@ def panels_of(values: Callable[[Array], Array], inputs: list[Input]) -> list[int
     if len(inputs) <= MOST_PANELS:
         return list(range(len(inputs)))
     sides = [along(inputs, column, FEW) for column in range(len(inputs))]
-    pieces = np.split(values(np.vstack(sides)), np.cumsum([len(side) for side in sides])[:-1], 1)
+    found = np.atleast_2d(values(np.vstack(sides)))
+    pieces = np.split(found, np.cumsum([len(side) for side in sides])[:-1], 1)
     change = np.array([np.ptp(piece, axis=1).max() for piece in pieces])
     return sorted(np.argsort(-change, kind="stable")[:MOST_PANELS].tolist())

@@ -160,7 +160,7 @@
   }
 
   function picture() {
-    const svg = get("people").querySelector("svg");
+    const svg = get("people").querySelector("svg[data-choose]");
     if (!svg) return null;
     const [left, side, top, floor, x0, x1, y0, y1] = svg.dataset.frame.split(" ").map(Number);
     return { svg, left, side, top, floor, x0, x1, y0, y1, names: JSON.parse(svg.dataset.choose) };
