@@ -31,6 +31,7 @@ EXPECTED = (
         "beyond the paper",
     ),
     ("classes-and-counts", "Ten classes, and counts", "beyond the paper"),
+    ("bounds", "Bounds chosen privately", "beyond the paper"),
     ("combined", "Releases that add up", "beyond the paper"),
     ("limits", "How close to the best possible, and how it moves with N", "beyond the paper"),
 )

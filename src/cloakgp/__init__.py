@@ -20,16 +20,19 @@ if TYPE_CHECKING:
         NotPrivateWarning,
         RepeatedSpendWarning,
     )
+    from cloakgp.estimators.bounds import private_bounds
     from cloakgp.estimators.classification import PrivateGPClassifier
     from cloakgp.estimators.counts import PrivateGPCountRegressor
     from cloakgp.estimators.regression import PrivateGPRegressor
     from cloakgp.estimators.search.search import PrivateGridSearch
     from cloakgp.inputs.blocks.scanning import scan
+    from cloakgp.plan.bounds import BoundsGrid
     from cloakgp.plan.plan import Plan
     from cloakgp.privacy import Ledger
     from cloakgp.release import Release, VerificationReport
 
 __all__ = [
+    "BoundsGrid",
     "ImplausibleNoiseWarning",
     "Ledger",
     "NotPrivateWarning",
@@ -46,12 +49,14 @@ __all__ = [
     "design",
     "kernels",
     "privacy",
+    "private_bounds",
     "scan",
 ]
 
 #: Where the public names live.  They are imported when they are first used, so that the command
 #: line starts, and can be interrupted, before the numerical libraries are loaded.
 _HOMES = {
+    "BoundsGrid": "plan.bounds",
     "ImplausibleNoiseWarning": "errors",
     "Ledger": "privacy",
     "NotPrivateWarning": "errors",
@@ -63,6 +68,7 @@ _HOMES = {
     "Release": "release",
     "RepeatedSpendWarning": "errors",
     "VerificationReport": "release",
+    "private_bounds": "estimators.bounds",
     "scan": "inputs.blocks.scanning",
 }
 _MODULES = ("columns", "datasets", "design", "gp", "kernels", "plan", "privacy", "release")

@@ -836,6 +836,8 @@ BAD_INPUTS = {
     "empty": (np.zeros((0, 2)), "0 sample|at least one"),
     "no columns": (np.zeros((N, 0)), "0 feature|at least one"),
     "flat": (X[:, 0], "1D|2D|table"),
+    # Strings are levels of a category; bytes are nothing that a model can use.
+    "bytes": (np.full((N, 2), b"a", dtype=object), "numeric|number|convert"),
     "cube": (X[:, :, None], "dim 3|3|table"),
 }
 
@@ -930,3 +932,11 @@ def test_predicting_with_other_columns_is_refused():
         model.predict(np.ones((2, 3)))
     with pytest.raises(ValueError, match="3 columns"):
         model.release_.predict(np.ones((2, 3)))
+
+
+def test_a_model_of_numbers_refuses_strings_when_it_predicts():
+    fitted, words = estimator().fit(X, y), np.full((N, 2), "a")
+    with pytest.raises(ValueError, match=r"numeric|numbers|convert"):
+        fitted.predict(words)
+    with pytest.raises(ValueError, match="X"):
+        fitted.release_.predict(words)

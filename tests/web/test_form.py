@@ -91,6 +91,11 @@ def test_several_private_columns_are_for_the_command_line(told):
         values_of(told)
 
 
+def test_bounds_that_are_chosen_privately_are_for_the_command_line():
+    with pytest.raises(CommandError, match="--bounds private"):
+        values_of({"bounds": "private"})
+
+
 def test_other_errors_have_no_field():
     assert problem_of(CommandError("the disk is full")).field is None
     assert str(problem_of(CommandError("--noise-variance is odd"))) == "noise variance is odd"

@@ -84,6 +84,8 @@ MODULES = {
         Module("noise", (*_in("mechanism", "sketch", "noise"), DOORS)),
         Module("sketch", (*_in("mechanism", "sketch", "labels", "noise", "gathered"), DOORS)),
         Module("gathered", (*_in("mechanism", "gathered"), DOORS)),
+        Module("kept", _in("mechanism", "kept")),
+        Module("bounds", (*_in("choice", "bounds"), DOORS)),
         Module("selection", (*_in("choice", "selection"), DOORS)),
         Module("folds", (*_in("choice", "folds", "utility", "losses"), DOORS)),
         Module("losses", (*_in("choice", "utility", "losses"), DOORS)),

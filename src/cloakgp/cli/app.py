@@ -1,4 +1,4 @@
-"""The command line: ``cloakgp plan | release | predict | verify | report | combine | …``.
+"""The command line: ``cloakgp plan | release | select | bounds | predict | combine | …``.
 
 A plan reads public columns only.  A release opens the private column once, after the user has seen
 the plan and agreed, and everything that can fail is rehearsed before.  Errors are one paragraph;
@@ -12,7 +12,18 @@ from typing import Annotated
 import typer
 
 from cloakgp._version import __version__
-from cloakgp.cli.commands import budget, combine, demo, plan, reading, release, report, sign, web
+from cloakgp.cli.commands import (
+    bounds,
+    budget,
+    combine,
+    demo,
+    plan,
+    reading,
+    release,
+    report,
+    sign,
+    web,
+)
 from cloakgp.cli.endings import Commands
 from cloakgp.cli.progress import Progress
 from cloakgp.cli.settings.options import flag
@@ -44,6 +55,7 @@ def _root(
 app.command("plan", epilog=plan.EXAMPLES)(plan.plan_command)
 app.command("release", epilog=release.RELEASE_EXAMPLES)(release.release_command)
 app.command("select", epilog=release.SELECT_EXAMPLES)(release.select_command)
+app.command("bounds", epilog=bounds.EXAMPLES)(bounds.bounds_command)
 app.command("predict", epilog=reading.PREDICT_EXAMPLES)(reading.predict_command)
 app.command("verify", epilog=reading.VERIFY_EXAMPLES)(reading.verify_command)
 app.command("sign", epilog=sign.EXAMPLES)(sign.sign_command)

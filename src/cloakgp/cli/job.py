@@ -80,6 +80,15 @@ class Job:
             plan: Plan = model.plan(self.columns.inputs, **self._facts(self.columns))
         return plan
 
+    def compare_max_rows(self) -> pd.DataFrame:
+        """Return what limits on the rows of each owner would give."""
+        model: Any = self.settings.estimator()
+        facts = self._facts(self.columns)
+        facts.pop("max_rows", None)
+        with explained():
+            table: pd.DataFrame = model.compare_max_rows(self.columns.inputs, **facts)
+        return table
+
     def outline(self) -> Plan:
         """Return a plan with a stand-in for its design: nobody waits for what is not released."""
         model: Any = self.settings.estimator()
@@ -139,6 +148,7 @@ class Job:
     def _facts(self, columns: Columns) -> dict[str, Any]:
         """Return what a plan and a fit are told beside the inputs."""
         facts = {"at": self.at, "groups": columns.groups, "exposure": columns.exposure}
+        facts["max_rows"] = self.settings.max_rows
         return {name: value for name, value in facts.items() if value is not None}
 
 

@@ -62,5 +62,6 @@ def _dry_run(plan: Plan, names: tuple[str, ...]) -> Release:
         gap=plan.gap,
         status=plan.design.status,
         target_names=names,
+        bounds_choice=None if plan.choice is None else plan.choice.chosen(plan.total_epsilon),
         later=tuple(Part(plan.sketch, zeros) for _ in range(1, facts.iterations)),
     )

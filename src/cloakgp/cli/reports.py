@@ -50,7 +50,8 @@ def plan_report(
     report["settings"] = 1 if family is None else len(family.settings)
     report["best_guess"] = best_guess(plan.facts.budget.sigma)
     report["points"] = _points(plan).to_dict("records")
-    if compare:
+    # With bounds that are chosen first, the figures are for the ends of their grid.
+    if compare and plan.choice is None:
         report["epsilons"] = []
         for epsilon in EPSILONS:
             step(f"Comparing budgets: epsilon = {epsilon:g} (--no-compare skips this)")
@@ -73,7 +74,8 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     facts = plan.facts
     say(console, f"Kernel: {_prior(facts)}")
     if facts.groups is not None:
-        say(console, f"The {len(facts.X)} rows belong to {facts.people} people.")
+        used = "" if facts.limit is None else " that count"
+        say(console, f"The {len(facts.X)} rows{used} belong to {facts.people} people.")
     if facts.budget.delta * facts.people > 1.0:
         say(console, "delta is above one over the number of people, which is far too much.")
     say(
@@ -112,6 +114,16 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
         if key in report:
             frame = pd.DataFrame(report[key]).drop(columns=same).rename(columns=titles)
             show_table(console, frame, title)
+    if "limits" in report:
+        titles = {
+            "max_rows": "rows for each person",
+            "rows_left_out": "left out",
+            "typical_noise_std": "noise for privacy",
+            "without_privacy_std": "without privacy",
+            "forecast_error": "together",
+        }
+        frame = pd.DataFrame(report["limits"]).rename(columns=titles)
+        show_table(console, frame, "Limits on rows: --max-rows (standard deviations)")
     if plan.facts.budget.calibration == "hall" and "epsilons" in report:
         say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
     if "required" in report:
@@ -140,7 +152,7 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
         f"people by {listed(inputs)}{_gathered(release.facts)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
         f"{release.delta:g}, for replacing one person's private values"
-        f"{'' if release.selection is None else ', the choice of settings included'}.\n"
+        f"{_included(release)}.\n"
         f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
@@ -170,7 +182,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
             f"any one of {release.facts.people} people no more than epsilon = "
             f"{release.total_epsilon:.6g} and delta = {release.delta:g} "
-            f"allow{'' if release.selection is None else ', the choice of settings included'}. "
+            f"allow{_included(release)}. "
             "That the noise was drawn afresh has to be taken on trust."
         )
     else:
@@ -187,6 +199,10 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     say(console, report.scope)
     say(console, str(report.signature))
     say(console, report.authorship)
+
+
+def _included(release: Release) -> str:
+    return f", the choice of {release.chosen} included" if release.chosen else ""
 
 
 def _gathered(facts: Facts) -> str:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel
@@ -25,7 +27,14 @@ from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.accounts import LedgerParameter, open_account
-from cloakgp.estimators.people import MOST_EXACT, People, people_in_blocks, people_in_memory
+from cloakgp.estimators.kept import LIMITS, Kept, compare_limits
+from cloakgp.estimators.people import (
+    MOST_EXACT,
+    People,
+    encoded,
+    people_in_blocks,
+    people_in_memory,
+)
 from cloakgp.estimators.repeats import warn_if_repeated
 from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
 from cloakgp.gp.exact import ExactModel
@@ -36,7 +45,7 @@ from cloakgp.gp.kernels.stretch import stretched
 from cloakgp.gp.kernels.to_json import check_writable
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.matrices import has_white_noise
-from cloakgp.gp.rows import check_rows, refuse_dates
+from cloakgp.gp.rows import refuse_dates
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.blocks.sources import blocks_of
@@ -46,7 +55,7 @@ from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
 from cloakgp.plan.rows import points_of
-from cloakgp.privacy import Budget, Noise, Spend
+from cloakgp.privacy import Budget, Noise
 from cloakgp.release.bounds import Clip
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
@@ -111,11 +120,39 @@ class PrivateGP(BaseEstimator):
         """
         return self._fitted().predict_interval(self._points(X), coverage, of=of, clip=clip)
 
+    def compare_max_rows(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        limits: Sequence[int | None] = LIMITS,
+        **more: Any,
+    ) -> pd.DataFrame:
+        """Compare ``max_rows``: fewer rows of each person, less noise for all.  Reads no y.
+
+        One row for each of the ``limits``, with the noise for privacy, the uncertainty without it
+        and the forecast of both together, at the points of a plan with all rows.
+        """
+        if groups is None:
+            raise ValueError("groups is missing: name the owner of each row to compare max_rows")
+        draw = getattr(self, "plan")  # noqa: B009 -- every estimator has its own
+        owners = owner_codes(groups, len(encoded(X, self.columns)[0]), X)
+        most = int(np.bincount(np.asarray(owners)).max())
+        return compare_limits(
+            lambda limit: draw(X, at, groups, max_rows=limit, **more), limits, most
+        )
+
     def selection_bounds(self) -> tuple[float, float]:
         """Return the bounds of outputs and predictions in a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
-    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
+    def public_facts(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> Facts:
         """Return what a plan is drawn from, without its design, for a private search."""
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
@@ -151,23 +188,24 @@ class PrivateGP(BaseEstimator):
             warn_if_reordered(X, y)
         self._release_id = uuid.uuid4().hex
 
-    def _people(self, X: Any, groups: Any, exposure: Any = None, plan: Any = None) -> People:
+    def _people(self, kept: Kept, exposure: Any = None, plan: Any = None) -> People:
         """Return everybody's public inputs, gathered at places if they are many.
 
         The places of a ``plan`` are not looked for again.
         """
         self._check_inducing()
+        X, groups = kept.X, kept.groups
         request = plan.request if isinstance(plan, Plan) else None
         known = None if request is None else request.places
         table = blocks_of(X, self.columns)
         if table is not None:
             return people_in_blocks(table, groups, exposure, known)
-        inputs = recognise(X, self.columns)
-        rows = check_rows(X if inputs is None else inputs.rows(X))
-        return people_in_memory(rows, X, self.inducing, groups, exposure, known, inputs)
+        rows, inputs = kept.encoded(self.columns)
+        people = people_in_memory(rows, X, self.inducing, groups, exposure, known, inputs)
+        return replace(people, everybody=kept.everybody)
 
     def _request(
-        self, people: People, X: Any, at: Any, groups: Any, exposure: Array | None = None
+        self, people: People, kept: Kept, at: Any, exposure: Array | None = None
     ) -> Request:
         """Return what a plan is asked for: all of it public."""
         places = people.places
@@ -177,7 +215,8 @@ class PrivateGP(BaseEstimator):
             places=places,
             names=people.names,
             at=None if at is None else _named(people, at),
-            groups=owner_codes(groups, len(people.X), X),
+            groups=owner_codes(kept.groups, len(people.X), kept.X),
+            limit=kept.limit,
             exposure=exposure if places is None else places.node_exposure,
             settings=settings_of(self),
             inputs=people.inputs,
@@ -204,6 +243,7 @@ class PrivateGP(BaseEstimator):
             rank=self.rank,
             groups=request.groups,
             places=request.places,
+            limit=request.limit,
             feature_names=request.names,
             inputs=request.inputs,
             gap=self._gap,
@@ -339,7 +379,7 @@ class PrivateGP(BaseEstimator):
                     "recorded in a ledger; leave ledger and dataset out for a trial"
                 )
             return Noise(rehearsal=_rehearsal(plan, seed))
-        spends = [Spend.gaussian(plan.facts.budget.sigma)]
+        spends = list(plan.spends)
         inputs = people.identity
         if account is None:
             warn_if_repeated(inputs, spends, plan.delta)
@@ -355,6 +395,8 @@ class PrivateGP(BaseEstimator):
             "published_values": plan.published_values,
             "sigma": facts.budget.sigma,
         }
+        if plan.choice is not None:
+            parameters |= plan.choice.parameters
         what, release_id = f"{type(self).__name__}.fit", self._release_id
         return Noise(
             commit=partial(
@@ -365,7 +407,7 @@ class PrivateGP(BaseEstimator):
                 parameters=parameters,
                 release_id=release_id,
                 inputs=inputs,
-                stated=(plan.epsilon, plan.delta),
+                stated=(plan.total_epsilon, plan.delta),
             )
         )
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
+from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.people import as_blocks
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_ODDS
@@ -105,13 +106,21 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.dataset = dataset
         self.random_state = random_state
 
-    def plan(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Plan:
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
-        names the owner of each row, if people own several.
+        names the owner of each row, if people own several, of whose rows at most ``max_rows`` count
+        (``compare_max_rows`` helps to decide).
         """
-        request = self._request(self._people(X, groups), X, at, groups)
+        kept = kept_of(X, groups, max_rows, self.columns)
+        request = self._request(self._people(kept), kept, at)
         return draw_plan(self._facts(request, self._classes(None)), self.target, request)
 
     def fit(
@@ -121,17 +130,20 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         at: ArrayLike | None = None,
         groups: Any = None,
         plan: Plan | None = None,
+        max_rows: int | None = None,
     ) -> Self:
         """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once.
 
-        A ``plan`` made for the same X, at, groups and settings is released as it is.
+        A ``plan`` made for the same X, at, groups, max_rows and settings is released as it is.
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups)
-        people = self._people(X, groups, plan=plan)
+        kept = kept_of(X, groups, max_rows, self.columns)
+        y = kept.outputs(y)
+        people = self._people(kept, plan=plan)
         one_column(y, people.count)
         classes = self._classes(y)
-        request = self._request(people, X, at, groups)
+        request = self._request(people, kept, at)
         if plan is None:
             plan = draw_plan(self._facts(request, classes), self.target, request)
         else:
@@ -217,8 +229,15 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             )
         return tuple(sorted(found))
 
-    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
-        request = self._request(self._people(X, groups), X, at, groups)
+    def public_facts(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> Facts:
+        kept = kept_of(X, groups, max_rows, self.columns)
+        request = self._request(self._people(kept), kept, at)
         return self._facts(request, self._classes(None))
 
     def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
-from cloakgp.estimators.people import as_blocks, constant_exposure
+from cloakgp.estimators.kept import Kept, kept_of
+from cloakgp.estimators.people import as_blocks, constant_exposure, encoded
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_RATES
-from cloakgp.gp.rows import check_rows
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.checks import as_float, one_column
-from cloakgp.inputs.columns import Column, recognise
+from cloakgp.inputs.columns import Column
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import Counts
 from cloakgp.plan.outcomes.counts import LARGEST
@@ -111,13 +111,15 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         at: ArrayLike | None = None,
         groups: Any = None,
         exposure: ArrayLike | None = None,
+        max_rows: int | None = None,
     ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
         ``exposure`` is public: how long or how large each row was watched, by default 1.
+        ``max_rows`` are the rows of each owner that count at most.
         """
-        watched = _exposures(X, exposure, self.columns)
-        request = self._request(self._people(X, groups, watched), X, at, groups, watched)
+        kept = self._kept(X, groups, max_rows, exposure)
+        request = self._request(self._people(kept, kept.exposure), kept, at, kept.exposure)
         return draw_plan(self._facts(request), self.target, request)
 
     def fit(
@@ -128,17 +130,20 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         groups: Any = None,
         exposure: ArrayLike | None = None,
         plan: Plan | None = None,
+        max_rows: int | None = None,
     ) -> Self:
         """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once.
 
-        A ``plan`` made for the same X, at, groups, exposure and settings is released as it is.
+        A ``plan`` made for the same X, at, groups, exposure, max_rows and settings is released
+        as it is.
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
-        watched = _exposures(X, exposure, self.columns)
-        people = self._people(X, groups, watched, plan)
+        kept = self._kept(X, groups, max_rows, exposure)
+        y = kept.outputs(y)
+        people = self._people(kept, kept.exposure, plan)
         one_column(y, people.count)
-        request = self._request(people, X, at, groups, watched)
+        request = self._request(people, kept, at, kept.exposure)
         if plan is None:
             plan = draw_plan(self._facts(request), self.target, request)
         else:
@@ -154,6 +159,10 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             kind=Counted(cap),
         )
         return self
+
+    def _kept(self, X: Any, groups: Any, max_rows: Any, exposure: Any) -> Kept:
+        watched = _exposures(X, exposure, self.columns)
+        return kept_of(X, groups, max_rows, self.columns, watched)
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, exposure: ArrayLike = 1.0
@@ -223,7 +232,6 @@ def _exposures(X: Any, exposure: Any, columns: Any) -> Any:
     """Return the exposure of everybody: an array, or blocks if X comes in blocks."""
     table = blocks_of(X, columns)
     if table is None:
-        inputs = recognise(X, columns)
-        rows = check_rows(X if inputs is None else inputs.rows(X))
+        rows, _ = encoded(X, columns)
         return check_exposure(1.0 if exposure is None else exposure, len(rows))
     return constant_exposure(table, 1.0) if exposure is None else exposure

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from cloakgp.estimators.batches import Held, Read, Same, Watched
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.places import Places, fingerprint_of, gather, recount
+from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.blocks.arrays import cut_array
 from cloakgp.inputs.blocks.sources import blocks_of, output_blocks_of
 from cloakgp.inputs.blocks.table import BlockTable, check_aligned
-from cloakgp.inputs.columns import Columns
+from cloakgp.inputs.columns import Columns, recognise
 from cloakgp.inputs.frames import column_names
 from cloakgp.inputs.passes import passes
 from cloakgp.privacy.mechanism.gathered import Batch
@@ -43,6 +44,7 @@ class People:
     names: tuple[str, ...] | None
     places: Places | None  # where they are gathered, if they are
     inputs: Columns | None = None  # how raw inputs became numbers; None: as they are
+    everybody: Array | None = None  # all rows, if some of each person are left out
 
     @property
     def X(self) -> Array:
@@ -60,6 +62,8 @@ class People:
     @property
     def identity(self) -> Array:
         """A table by which the same people are known again: their rows, or a fingerprint."""
+        if self.everybody is not None:
+            return self.everybody
         if self.rows is not None:
             return self.rows
         assert self.places is not None
@@ -96,6 +100,12 @@ def identity_of(table: BlockTable) -> Array:
 def _as_table(fingerprint: str) -> Array:
     words = np.frombuffer(bytes.fromhex(fingerprint), dtype=">u4")
     return words.astype(np.float64)[None]
+
+
+def encoded(X: Any, columns: Any, what: str = "X") -> tuple[Array, Columns | None]:
+    """Return inputs in memory as rows of numbers, and how they became that; None: as they are."""
+    inputs = recognise(X, columns)
+    return check_rows(X if inputs is None else inputs.rows(X, what), what), inputs
 
 
 def as_blocks(y: Any) -> Any:

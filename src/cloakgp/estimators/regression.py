@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
@@ -13,18 +14,23 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import FURTHEST, Array, Fixed, PrivateGP, checked_plan
-from cloakgp.estimators.people import as_blocks
+from cloakgp.estimators.bounds import check_private, draw_bounds, plan_choice, stated
+from cloakgp.estimators.kept import kept_of
+from cloakgp.estimators.people import People, as_blocks
+from cloakgp.estimators.repeats import counted_already, note_spend
 from cloakgp.estimators.steps import publish_plan
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of
 from cloakgp.inputs.columns import Column
+from cloakgp.plan.bounds import BoundsGrid, PrivateBounds
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
-from cloakgp.privacy import Bounded
+from cloakgp.privacy import Bounded, Budget, Noise, Spend
 from cloakgp.privacy import release as release_sketch
 from cloakgp.release.bounds import Clip
+from cloakgp.release.release import Release
 
 #: Squares of numbers beyond this overflow.
 LARGEST_BOUND = 1e100
@@ -44,7 +50,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     bounds : (lo, hi), or a list of such pairs
         Public bounds of y: two numbers for all output columns, or a list with a pair for each,
         such as ``[(0, 350), (400, 500)]``.  Required: bounds taken from the data would leak.
-        Outputs outside are clipped.
+        Outputs outside are clipped.  ``BoundsGrid(candidates)`` chooses them privately, from the
+        same budget; the result of ``private_bounds`` was chosen before.
     epsilon, delta : float
         The guarantee.  ``epsilon=inf`` adds no noise and is not private.
     noise_variance : float, default None
@@ -124,14 +131,22 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.dataset = dataset
         self.random_state = random_state
 
-    def plan(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Plan:
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
         ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
-        names the owner of each row, if people own several.
+        names the owner of each row, if people own several, of whose rows at most ``max_rows`` count
+        (``compare_max_rows`` helps to decide).
         """
-        request = self._request(self._people(X, groups), X, at, groups)
-        return Plan.draw(self._facts(request, *self._bounds(outputs=None)), request)
+        kept = kept_of(X, groups, max_rows, self.columns)
+        request = self._request(self._people(kept), kept, at)
+        return self._drawn(request, *self._bounds(outputs=None))
 
     def fit(
         self,
@@ -140,19 +155,22 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         at: ArrayLike | None = None,
         groups: Any = None,
         plan: Plan | None = None,
+        max_rows: int | None = None,
     ) -> Self:
         """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once.
 
-        A ``plan`` made for the same X, at, groups and settings is released as it is.
+        A ``plan`` made for the same X, at, groups, max_rows and settings is released as it is.
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups)
-        people = self._people(X, groups, plan=plan)
+        kept = kept_of(X, groups, max_rows, self.columns)
+        y = kept.outputs(y)
+        people = self._people(kept, plan=plan)
         shape = shape_of(y, people.count)
         lo, hi = self._bounds(outputs=shape[1] if len(shape) == 2 else 1)
-        request = self._request(people, X, at, groups)
+        request = self._request(people, kept, at)
         if plan is None:
-            plan = Plan.draw(self._facts(request, lo, hi), request)
+            plan = self._drawn(request, lo, hi)
         else:
             checked_plan(plan, Plan).check_same(request)
         facts = plan.facts
@@ -161,17 +179,35 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 f"plan was made for {len(facts.lo)} output column(s), but y has {len(lo)}; give "
                 "bounds a pair for each column and plan again, or leave the plan out"
             )
-        noise, bounds = self._noise(plan, people), (facts.lo, facts.hi)
-        self.release_ = publish_plan(
+        check_private(self.bounds, self.random_state)
+        chosen = stated(self.bounds, plan.choice, facts.budget)
+        noise = self._noise(plan, people)
+        if plan.choice is None:
+            release = self._publish(plan, people, y, noise, flat=len(shape) == 1)
+        else:
+            # The spend of choice and release is recorded with the choice, which comes first.
+            bounds = draw_bounds(plan.choice, y, facts.groups, noise, self.random_state)
+            ends = np.array([bounds.lo]), np.array([bounds.hi])
+            plan = Plan.draw(self._facts(request, *ends, facts.budget), request)
+            recorded, noise = noise.commit is not None, replace(noise, commit=None)
+            with counted_already():
+                release = self._publish(plan, people, y, noise, flat=len(shape) == 1)
+            if release.private and not recorded:
+                note_spend(people.identity, [*bounds.spends, Spend.gaussian(facts.budget.sigma)])
+        self.release_ = replace(release, bounds_choice=chosen)
+        return self
+
+    def _publish(self, plan: Plan, people: People, y: Any, noise: Noise, flat: bool) -> Release:
+        bounds = plan.facts.lo, plan.facts.hi
+        return publish_plan(
             plan,
             people,
             y,
             noise,
             self._release_id,
             alone=partial(release_sketch, y=y, bounds=bounds),
-            kind=Bounded(*bounds, flat=len(shape) == 1),
+            kind=Bounded(*bounds, flat=flat),
         )
-        return self
 
     def predict(
         self,
@@ -193,14 +229,37 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         return self._fitted().sample_y(self._points(X), n_samples, random_state)
 
     def selection_bounds(self) -> tuple[float, float]:
+        if isinstance(self.bounds, BoundsGrid):
+            raise ValueError(
+                "bounds cannot be chosen within a private search; choose them first with "
+                "private_bounds(y, grid, epsilon), and give the result as bounds"
+            )
         lo, hi = self._bounds(outputs=None)
         if len(lo) != 1:
             raise ValueError(f"a private search is for one output column, not for {len(lo)}")
         return float(lo[0]), float(hi[0])
 
-    def public_facts(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> Facts:
-        request = self._request(self._people(X, groups), X, at, groups)
-        return self._facts(request, *self._bounds(outputs=None))
+    def public_facts(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> Facts:
+        kept = kept_of(X, groups, max_rows, self.columns)
+        request = self._request(self._people(kept), kept, at)
+        return self._facts(request, *self._bounds(outputs=None), self._budget())
+
+    def _drawn(self, request: Request, lo: Array, hi: Array) -> Plan:
+        """Plan a release; if bounds are to be chosen, for the ends of their grid."""
+        budget = self._budget()
+        rows = len(request.X) if request.places is None else request.places.people
+        choice = plan_choice(self.bounds, rows, request.groups, budget)
+        if choice is not None:
+            assert choice.release_epsilon is not None
+            budget = replace(budget, epsilon=choice.release_epsilon)
+        plan = Plan.draw(self._facts(request, lo, hi, budget), request)
+        return replace(plan, choice=choice)
 
     def _bounds(self, outputs: int | None) -> tuple[Array, Array]:
         """Return public bounds as one pair for each output column."""
@@ -210,6 +269,13 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 "bounds is missing: give public bounds of y, for instance bounds=(0, 200). They "
                 "must not be taken from the data; say what is possible, not what occurred."
             )
+        if isinstance(bounds, BoundsGrid | PrivateBounds):
+            if outputs not in (None, 1):
+                raise ValueError(
+                    f"bounds are chosen privately for one output column, and y has {outputs}; give "
+                    "numbers, or release the columns one by one"
+                )
+            bounds = bounds.widest if isinstance(bounds, BoundsGrid) else tuple(bounds)
         pairs = read_bounds(bounds)
         columns = len(pairs) if outputs is None else outputs
         if len(pairs) not in (1, columns):
@@ -226,7 +292,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ValueError(f"bounds are too close together to compute with: {bounds!r}")
         return lo.copy(), hi.copy()
 
-    def _facts(self, request: Request, lo: Array, hi: Array) -> Facts:
+    def _facts(self, request: Request, lo: Array, hi: Array, budget: Budget) -> Facts:
         """Gather the public facts; every default comes from X and the bounds alone."""
         width = float(np.max(hi - lo))
         noise = None
@@ -241,7 +307,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 )
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
-        budget, fixed = self._budget(), Fixed(std=0.4, noise=0.1)
+        fixed = Fixed(std=0.4, noise=0.1)
         return self._gather(
             self._prior(request, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
             request,

@@ -32,6 +32,7 @@ from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.columns.table import Columns, Spreads
 from cloakgp.plan.asked import asked_of, lossless
 from cloakgp.plan.outcomes import Numbers, Outcome, Task
+from cloakgp.plan.parts import RowLimit
 from cloakgp.plan.rows import ModelRows, points_of
 from cloakgp.privacy import Budget, Sketch, quantise
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
@@ -84,6 +85,7 @@ class Facts:
     start: Array | None = None  # (N, D)
     family: Family | None = None  # None: the prior is fixed
     gap: float = TARGET_GAP  # how exact a bayes design is to be
+    limit: RowLimit | None = None  # at most so many rows of each person, if others were left out
 
     def __post_init__(self) -> None:
         choices = (("design", DesignName), ("decode", Decode), ("target", Target))

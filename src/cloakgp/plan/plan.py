@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from cloakgp.design import Design
 from cloakgp.gp.places import gathered_at
 from cloakgp.gp.within import share_within
+from cloakgp.plan.bounds import BoundsPlan
 from cloakgp.plan.facts import DesignName, Facts
 from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
-from cloakgp.privacy import Budget, Sketch
+from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Plan:
     design: Design
     sketch: Sketch
     request: Request | None = None  # what it was made for, if an estimator has made it
+    choice: BoundsPlan | None = None  # of bounds that are chosen first, from the same budget
 
     @classmethod
     def draw(cls, facts: Facts, request: Request | None = None) -> Plan:
@@ -69,6 +71,18 @@ class Plan:
     def epsilon(self) -> float:
         """The budget ε that the release would spend."""
         return self.facts.budget.epsilon
+
+    @property
+    def total_epsilon(self) -> float:
+        """The ε of everything that would be spent, a private choice of bounds included."""
+        return self.epsilon if self.choice is None else self.choice.total_epsilon
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What would be spent, in order."""
+        if self.choice is not None:
+            return self.choice.spends
+        return (Spend.gaussian(self.facts.budget.sigma),)
 
     @property
     def delta(self) -> float:
@@ -185,7 +199,7 @@ class Plan:
     def summary(self) -> str:
         """Say in a few lines what would be released and at what price."""
         facts = self.facts
-        guarantee = f"(epsilon={self.epsilon:g}, delta={self.delta:g})-private"
+        guarantee = f"(epsilon={self.total_epsilon:g}, delta={self.delta:g})-private"
         if facts.noise_std == 0.0:
             guarantee = "NOT PRIVATE: epsilon is infinite"
         lines = [
@@ -199,6 +213,14 @@ class Plan:
             f"'{facts.budget.calibration}'. "
             f"{self.design.status[0].upper()}{self.design.status[1:]}.",
         ]
+        if self.choice is not None:
+            lines[0] = lines[0][:-1] + ", the private choice of bounds included."
+            lines.append(
+                f"These figures are for the ends of the grid, {facts.lo[0]:g} and "
+                f"{facts.hi[0]:g}, at epsilon={self.epsilon:.4g}; with bounds half as far apart "
+                "the noise is about half as large."
+            )
+            lines.append(self.choice.summary())
         if facts.family is not None:
             # A family around a given kernel is in no order.
             errors = self.outlook["error_std"]
@@ -212,6 +234,11 @@ class Plan:
         if facts.iterations > 1:
             lines.append(
                 f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
+            )
+        if facts.limit is not None:
+            lines.append(
+                f"At most {facts.limit.max_rows} rows of each person count: {len(facts.X)} rows "
+                f"are used and {facts.limit.left_out} left out, chosen without their outputs."
             )
         if facts.groups is not None:
             lines.append(
@@ -271,7 +298,11 @@ class Plan:
         facts = self.facts
         return {
             "epsilon": self.epsilon,
+            "total_epsilon": self.total_epsilon,
             "delta": self.delta,
+            "max_rows": None if facts.limit is None else facts.limit.max_rows,
+            "rows_left_out": 0 if facts.limit is None else facts.limit.left_out,
+            "bounds": None if self.choice is None else self.choice.to_dict(),
             "sigma": facts.budget.sigma,
             "calibration": facts.budget.calibration,
             "task": facts.task,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloakgp.gp.places import Places
 from cloakgp.inputs.columns.table import Columns, Spreads
 from cloakgp.plan.equality import same_setting
+from cloakgp.plan.parts import RowLimit
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,7 @@ class Request:
     exposure: Array | None  # (N,), for counts
     settings: Mapping[str, Any]  # copies: who changes a kernel later changes no request
     places: Places | None = None
+    limit: RowLimit | None = None
     inputs: Columns | None = None  # how raw inputs became X; None: as they are
 
     @property
@@ -73,6 +75,7 @@ class Request:
             ("people", self._people, now._people),
             ("column names of X", self.names, now.names),
             ("points at", self.at, now.at),
+            ("max_rows", self.limit, now.limit),
             ("groups", self.groups, now.groups),
             ("exposure", self.exposure, now.exposure),
         ):

@@ -6,6 +6,7 @@ has the inputs can find both again.  Inputs are public: y is not asked for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,10 @@ def _rows(
     release: Published, table: BlockTable, exposure: BlockTable | None
 ) -> Iterator[tuple[str, bool, str]]:
     """Compare row by row what a complete release holds."""
-    X = release.facts.X
+    X, limit = release.facts.X, release.facts.limit
+    if limit is not None:
+        yield from _some_rows(release, table, exposure)
+        return
     yield "people", table.rows == len(X), f"{table.rows} rows, and {len(X)} in the release"
     if table.rows != len(X):
         return
@@ -88,6 +92,33 @@ def _rows(
         told = release.facts.outcome.arrays().get("exposure")
         same = told is not None and np.array_equal(_whole(exposure)[:, 0], told)
         yield "exposure", same, f"all of it is {_those(same)} of the release"
+
+
+def _some_rows(
+    release: Published, table: BlockTable, exposure: BlockTable | None
+) -> Iterator[tuple[str, bool, str]]:
+    """Look for the rows that a release has kept among those of everybody."""
+    X, limit = release.facts.X, release.facts.limit
+    assert limit is not None
+    told = len(X) + limit.left_out
+    yield (
+        "people",
+        table.rows == told,
+        (
+            f"{table.rows} rows, and the release says {told}: {len(X)} that count and "
+            f"{limit.left_out} left out"
+        ),
+    )
+    ours, theirs = X, _whole(table)
+    if exposure is not None:
+        told_of = release.facts.outcome.arrays().get("exposure")
+        if told_of is not None:
+            ours = np.column_stack([ours, told_of])
+            theirs = np.column_stack([theirs, _whole(exposure)])
+    (rows, counts), found = np.unique(ours, axis=0, return_counts=True), Counter(map(tuple, theirs))
+    there = sum(min(n, found[tuple(row)]) for row, n in zip(rows, counts.tolist(), strict=True))
+    same = there == len(X)
+    yield "inputs", same, f"{there} of the {len(X)} rows that count are among them"
 
 
 def _table(

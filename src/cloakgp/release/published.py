@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from cloakgp._version import __version__
 from cloakgp.plan.facts import Facts
-from cloakgp.plan.parts import Chosen, Part
+from cloakgp.plan.parts import Chosen, ChosenBounds, Part
 from cloakgp.privacy import NoisySketch, Sketch, Spend
 
 
@@ -36,6 +36,7 @@ class Published:
     version: str = __version__
     later: tuple[Part, ...] = ()  # of further iterations, which share the budget
     selection: Chosen | None = None  # how its settings were chosen, if privately
+    bounds_choice: ChosenBounds | None = None  # how its bounds were chosen, if privately
     #: Hashes of the file that this was loaded from; a copy with other contents does not inherit it.
     digests: dict[str, bytes] | None = field(default=None, init=False, compare=False, repr=False)
 
@@ -54,7 +55,7 @@ class Published:
         """What it cost each person in it, in the order in which it was spent."""
         # Parts of a budget have √k times the noise, and together tell as much as one without that.
         drawn = Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
-        return (drawn,) if self.selection is None else (self.selection.spend, drawn)
+        return (*self.choices, drawn)
 
     @property
     def published_values(self) -> int:
@@ -73,8 +74,22 @@ class Published:
 
     @property
     def total_epsilon(self) -> float:
-        """The ε that was spent at ``delta``, the private choice of settings included."""
+        """The ε that was spent at ``delta``, private choices of settings and bounds included."""
+        if self.bounds_choice is not None:
+            return self.bounds_choice.total_epsilon
         return self.epsilon if self.selection is None else self.selection.total_epsilon
+
+    @property
+    def choices(self) -> tuple[Spend, ...]:
+        """What private choices before the release have spent, in order."""
+        bounds = () if self.bounds_choice is None else self.bounds_choice.spends
+        return bounds if self.selection is None else (*bounds, self.selection.spend)
+
+    @property
+    def chosen(self) -> str:
+        """What was chosen privately, in words; empty if nothing was."""
+        named = ("bounds", self.bounds_choice), ("settings", self.selection)
+        return " and ".join(name for name, choice in named if choice is not None)
 
     @property
     def private(self) -> bool:

@@ -15,9 +15,11 @@ from scipy.special import ndtr
 
 from cloakgp.gp.places import gathered_at
 from cloakgp.plan.markdown import escape
+from cloakgp.plan.outcomes.outcome import BEFOREHAND
 from cloakgp.release.learnt import can_be_checked, check_fit
 
 if TYPE_CHECKING:
+    from cloakgp.plan.parts import ChosenBounds, RowLimit
     from cloakgp.release.published import Published
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
@@ -109,15 +111,25 @@ def _protected(release: Published) -> str:
     if facts.groups is not None:
         most = int(np.bincount(np.unique(facts.groups, return_inverse=True)[1]).max())
         whose += f", in all rows of that person together (up to {most})"
+        if facts.limit is not None:
+            whose += "; further rows of a person were left out, so nothing is told about them"
     elif len(outputs) > 1:
         whose += " together"
-    limits = facts.outcome.limits([escape(name) for name in outputs], facts.lo, facts.hi)
     return (
         "## What is protected\n\n"
         f"{whose}. Compare the release with one in which a single person's value was replaced by "
         "any other: the two can hardly be told apart, even by somebody who knows the values of "
-        f"everybody else. {limits}"
+        f"everybody else. {limits_of(release)}"
     )
+
+
+def limits_of(release: Published, where: str = "below") -> str:
+    """Say what values can be; ``where`` the page tells how bounds were chosen, if they were."""
+    facts = release.facts
+    limits = facts.outcome.limits([escape(n) for n in release.named_targets], facts.lo, facts.hi)
+    if release.bounds_choice is None:
+        return limits
+    return limits.replace(BEFOREHAND, f"bounds that were chosen privately, see {where}")
 
 
 def _not_protected(release: Published) -> str:
@@ -135,6 +147,8 @@ def _not_protected(release: Published) -> str:
     lines += [f"- {sentence}" for sentence in release.facts.outcome.also_public]
     if release.facts.groups is not None:
         lines.append("- Which rows belong to the same person.")
+    if release.facts.limit is not None:
+        lines.append(f"- {rows_left_out(release.facts.limit)}")
     lines.append(
         "- What is true of people in general. If the curve shows that people of some age are "
         "mostly tall, that says something about everybody of that age, in the data or not."
@@ -142,6 +156,16 @@ def _not_protected(release: Published) -> str:
     if release.private:
         lines.append("- Other releases about the same people: their costs add up.")
     return "\n".join(lines)
+
+
+def rows_left_out(limit: RowLimit, of: str = "") -> str:
+    """Say which rows count and how they were chosen; ``of`` says of which release."""
+    rows = "row" if limit.max_rows == 1 else "rows"
+    return (
+        f"Which rows{of} were left out: at most {limit.max_rows} {rows} of each person count, and "
+        f"{limit.left_out} others were not read. They were chosen by a hash of public facts "
+        "(the inputs of a row and the number of its owner), not by their private values."
+    )
 
 
 def _meaning(release: Published) -> str:
@@ -184,6 +208,39 @@ def figures(epsilon: float, delta: float, sigma: float | None) -> str:
     )
 
 
+def among(chosen: ChosenBounds) -> str:
+    """Say what bounds were chosen from."""
+    grid = chosen.grid
+    return f"among {len(grid)} public candidates from {grid[0]:g} to {grid[-1]:g}"
+
+
+def _bounds(release: Published) -> str:
+    """Say how the bounds were chosen, if privately, and what that cost."""
+    chosen = release.bounds_choice
+    if chosen is None:
+        return ""
+    how = among(chosen)
+    if not release.private:
+        return (
+            f"\n\nThe bounds were chosen {how} for a trial, too: that choice is not private either."
+        )
+    asked, aimed = (
+        f"{100 * q[0]:.3g} % and {100 * q[1]:.3g} %" for q in (chosen.quantiles, chosen.aimed)
+    )
+    stretched = ""
+    if aimed != asked:
+        stretched = f" (found at {aimed} and stretched from there as for a bell curve)"
+    also = "" if release.selection is None else ", the choice of settings"
+    return (
+        f"\n\nThe bounds were chosen {how}, privately, by how many values lie beyond each "
+        f"(exponential mechanism, one choice for each bound), to hold the values between the "
+        f"quantiles {asked}{stretched}. That cost epsilon = {chosen.epsilon:g} by itself; the "
+        f"choice of bounds{also} and the release together are differentially private with epsilon "
+        f"= {round_up(chosen.total_epsilon, 4):g} and delta = {release.delta:g}. The figures above "
+        "are those of the release alone."
+    )
+
+
 def _choice(release: Published) -> str:
     """Say what a private choice of settings cost beside the release."""
     chosen = release.selection
@@ -222,7 +279,7 @@ def _noise(release: Published) -> str:
         "## How it was made\n\n"
         f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
         f"{escape(release.facts.design)}; {escape(release.status)}). A worse choice would have "
-        f"cost accuracy, not privacy.{_choice(release)}"
+        f"cost accuracy, not privacy.{_bounds(release)}{_choice(release)}"
     )
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from cloakgp._version import __version__
 from cloakgp.decode.decoder import DecodeError
 from cloakgp.errors import ReleaseFileError
-from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity, total_guarantee
+from cloakgp.plan.bounds import total_of
+from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity
 from cloakgp.privacy.mechanism.noise import grid_is_fine_enough
 from cloakgp.privacy.mechanism.sketch import value_bits_for
 from cloakgp.release.compared import compare_inputs
@@ -206,30 +207,61 @@ def _grid_of(part: Part, counts: NDArray[np.int64] | None) -> Outcome:
 
 def _selection(release: Published) -> Outcome:
     """The choice of settings and the release together must cost what is claimed."""
-    chosen, noisy = release.selection, release.noisy
+    chosen = release.selection
     if chosen is None:
         return True, "no settings were chosen from the private outputs"
+    what = (
+        f"choosing among {chosen.candidates} settings (epsilon={chosen.epsilon:g}, "
+        f"{chosen.mechanism})"
+    )
+    return _total(release, (chosen.spend,), chosen.total_epsilon, what)
+
+
+def _bounds(release: Published) -> Outcome:
+    """Bounds that were chosen must be candidates, and everything together cost what is claimed."""
+    chosen, facts = release.bounds_choice, release.facts
+    if chosen is None:
+        return True, "stated to be public, and not chosen from the private outputs"
+    missing = [end for end in (facts.lo[0], facts.hi[0]) if end not in chosen.grid]
+    if missing:
+        return False, f"{missing[0]:g} is not among the {len(chosen.grid)} candidates for bounds"
+    what = f"choosing among {len(chosen.grid)} candidates for bounds (epsilon={chosen.epsilon:g})"
+    if release.selection is not None:
+        what += ", choosing settings"
+    return _total(release, release.choices, chosen.total_epsilon, what)
+
+
+def _total(release: Published, choices: tuple[Spend, ...], stated: float, what: str) -> Outcome:
+    """Choices and the release after them must cost together what is stated."""
+    noisy = release.noisy
     if not noisy.sigma > 0:
         return not noisy.private, "no noise was added"
-    stated = chosen.total_epsilon
     try:
         # What was really added counts; what is stated must be that of the parts as they are stated.
         drawn = noisy.sigma / math.sqrt(noisy.parts)
         meant = gaussian_sigma(noisy.epsilon, noisy.delta, noisy.calibration)
         total, most = (
-            total_guarantee([chosen.spend, Spend.gaussian(sigma)], noisy.delta)
-            for sigma in (drawn, meant)
+            total_of((*choices, Spend.gaussian(sigma)), noisy.delta) for sigma in (drawn, meant)
         )
     except ValueError as error:
         return False, str(error)
-    detail = (
-        f"choosing among {chosen.candidates} settings (epsilon={chosen.epsilon:g}, "
-        f"{chosen.mechanism}) and releasing cost epsilon={total:.6g} together, "
-        f"{stated:.6g} is stated"
-    )
     # More would be no lie about the total, but then one of its parts is not what it was.
     passed = total <= stated * (1.0 + 1e-9) and stated <= most * (1.0 + 1e-6)
-    return passed, detail
+    return passed, (
+        f"{what} and releasing cost epsilon={total:.6g} together, {stated:.6g} is stated"
+    )
+
+
+def _rows(release: Published) -> Outcome:
+    """Nobody may have more rows than the release says count."""
+    limit, groups = release.facts.limit, release.facts.groups
+    if limit is None or groups is None:
+        return True, "no rows were left out to protect people with many"
+    most = int(np.bincount(np.unique(groups, return_inverse=True)[1]).max())
+    return most <= limit.max_rows, (
+        f"one person has up to {most} rows, {limit.max_rows} count at most; {limit.left_out} rows "
+        "are said to be left out"
+    )
 
 
 def _decoding(release: Published) -> Outcome:
@@ -253,6 +285,8 @@ CHECKS: dict[str, Callable[[Published], Outcome]] = {
     "outputs": _outputs,
     "grid": _grid,
     "selection": _selection,
+    "bounds": _bounds,
+    "rows": _rows,
     "decoding": _decoding,
     "privacy": _privacy,
 }

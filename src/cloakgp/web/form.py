@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 from cloakgp.cli.settings import Settings
 from cloakgp.cli.settings.checks import check_columns_told
 from cloakgp.cli.settings.declared import DECLARED, Declared, default_of, takers
+from cloakgp.cli.settings.readers import PRIVATE
 from cloakgp.errors import CommandError
 from cloakgp.privacy import Ledger
 from cloakgp.privacy.ledger.address import is_address
@@ -140,6 +141,11 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
             shown[name] = "\n".join(names)
         elif name == "bounds":
             pairs = DECLARED[name].reader.read(name, value) if value else ()
+            if PRIVATE in pairs:
+                raise CommandError(
+                    "the pages take bounds as numbers; `cloakgp release --bounds private` chooses "
+                    "them privately"
+                )
             if len(pairs) > 1:
                 raise CommandError("the pages are for one private column; use `cloakgp release`")
             shown["low"], shown["high"] = map(short, pairs[0]) if pairs else ("", "")

@@ -3,7 +3,9 @@
 import pytest
 from command_line import PLAN, SPEND, fails, people, run
 
+from cloakgp.cli.settings import readers
 from cloakgp.cli.tables import to_csv
+from cloakgp.errors import CommandError
 
 
 @pytest.mark.parametrize("text", ["１０", "1_0", "nan", "infinity", "0x10"])
@@ -32,6 +34,27 @@ def test_a_search_and_counts_refuse_odd_numbers(text, tmp_path):
         )
     counts = ("--task", "counts", "--inputs", "age", "--cap", text.replace("1e1", "1_1"))
     fails(run("plan", path, *counts), "--cap")
+
+
+def test_bounds_are_pairs_or_the_word_private():
+    assert readers.read_bounds("--bounds", ["40,200"]) == ((40.0, 200.0),)
+    assert readers.read_bounds("--bounds", ["private"]) == readers.read_bounds("x", "private")
+    assert readers.read_bounds("--bounds", "private") == (readers.PRIVATE,)
+    for wrong in (["private", "1,2"], "secret", ["private", "private"]):
+        with pytest.raises(CommandError, match="must be"):
+            readers.read_bounds("--bounds", wrong)
+
+
+def test_grids_are_linear_logarithmic_or_lists():
+    assert readers.read_grid("--grid", "0:1:11")[3] == 0.3  # not 0.30000000000000004
+    assert readers.read_grid("--grid", "log:1:1000:4") == (1.0, 10.0, 100.0, 1000.0)
+    assert readers.read_grid("--grid", [1, 5, 7]) == (1.0, 5.0, 7.0)
+
+
+@pytest.mark.parametrize("grid", ["1:2", "a:b:3", "2:1:3", "0:1:2.5", "log:0:1:3", "0:1:99999", 7])
+def test_grids_that_are_none_are_refused(grid):
+    with pytest.raises(CommandError, match="--grid"):
+        readers.read_grid("--grid", grid)
 
 
 def test_an_address_of_a_ledger_is_checked_at_once_and_not_repeated(tmp_path):

@@ -37,6 +37,7 @@ def test_settings_come_from_a_file_and_flags_win(data, tmp_path):
     [
         ("epsilom = 1", "epsilom"),
         ("epsilom = 1", "known are: task, inputs, levels, dates, missing, output, exposure, at"),
+        ("epsilom = 1", "exposure, at, groups, max_rows, decimal"),
         ('task = "ranking"', "one of regression, classification, counts"),
         ("iterations = 0", "whole number"),
         ('target = "people"', "one of auto, points, latents"),

@@ -1,12 +1,16 @@
 """What a person is guaranteed: the largest of disjoint releases, else their composition."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from combine_cases import chosen, heights, pair
 
 from cloakgp import Release
+from cloakgp.plan.parts import ChosenBounds
 from cloakgp.privacy import Spend, gaussian_epsilon, privacy_profile, total_guarantee
 from cloakgp.release.combine.guarantee import check_overlap, delta_of, epsilon_of, spends_of
+from cloakgp.release.combine.words import combined_statement
 from cloakgp.release.report.attacker import guess_of
 from cloakgp.release.statement import best_guess, guess_within
 
@@ -51,6 +55,27 @@ def test_choices_of_settings_are_part_of_what_is_paid():
     assert guess_of(both) == guess_within(both.epsilon, both.delta)
     apart = Release.combine(members, people="disjoint")
     assert apart.epsilon == max(members[0].total_epsilon, second.epsilon)
+
+
+def test_choices_of_bounds_are_part_of_what_is_paid_and_are_stated():
+    first, second = pair("learnt")
+    grid = (0.0, *map(float, first.facts.lo), *map(float, first.facts.hi), 1e6)
+    bounds = ChosenBounds(0.5, tuple(sorted(set(grid))), (0.01, 0.99), (0.01, 0.99), 3.0)
+    members = (replace(first, bounds_choice=bounds), second)
+    both = Release.combine(members)
+    assert sorted(spend.kind for spend in spends_of(members)) == [
+        "bounded-range",
+        "bounded-range",
+        "gaussian",
+        "gaussian",
+    ]
+    assert both.choices == bounds.spends
+    assert both.epsilon > Release.combine([first, second]).epsilon
+    assert guess_of(both) == guess_within(both.epsilon, both.delta)
+    page = combined_statement(both)
+    assert "the private choice of its bounds included" in page
+    assert "Release 1: Values count within bounds that were chosen privately, see above" in page
+    assert Release.combine(members, people="disjoint").epsilon == 3.0
 
 
 def test_no_noise_is_no_guarantee():

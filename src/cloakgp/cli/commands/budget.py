@@ -18,8 +18,6 @@ from rich.text import Text
 
 from cloakgp.cli.preflight import check_file
 from cloakgp.cli.screen import print_json, screen, working
-from cloakgp.cli.settings.checks import check_columns_told
-from cloakgp.cli.settings.declared import Declared
 from cloakgp.cli.settings.options import (
     AsJson,
     Dates,
@@ -30,6 +28,7 @@ from cloakgp.cli.settings.options import (
     number_option,
     path_option,
     read_setting,
+    told_inputs,
 )
 from cloakgp.cli.tables import read_columns
 from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
@@ -350,9 +349,7 @@ def _inputs(
         raise CommandError("--inputs-from and --inputs belong together: a table, and its columns")
     if path is None or names is None:
         return None
-    told = {each: read_setting(each, value or None) for each, value in columns.items()}
-    settings = Declared(inputs=tuple(name.strip() for name in names.split(",")), **told)
-    check_columns_told(settings)
+    settings = told_inputs(tuple(name.strip() for name in names.split(",")), **columns)
     kinds = {"stated": settings.columns, "found_levels": settings.found_levels}
     if come_in_blocks(path):
         with working("Looking at the inputs"), threads(None):

@@ -56,7 +56,8 @@ def plan_command(
     if required_std is not None and not required_std > 0:
         raise CommandError(f"--required-std must be a number > 0, got {required_std:g}")
     with working():
-        plan = Job.read(data, settings).plan()
+        job = Job.read(data, settings)
+        plan = job.plan()
     if plot is not None:
         with working("Drawing the noise, and other budgets"), explained():
             picture = picture_of_plan(plan, settings.output, plot.suffix, required_std)
@@ -65,6 +66,9 @@ def plan_command(
         show_plan(screen(), plan, settings)
     with working() as step:
         report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
+        if compare and settings.groups is not None:
+            step("Comparing rows for each person (--no-compare skips this)")
+            report["limits"] = job.compare_max_rows().to_dict("records")
     if as_json:
         print_json(report)
     else:

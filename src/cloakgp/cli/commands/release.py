@@ -58,7 +58,7 @@ def release_command(
     force: Force = False,
 ) -> None:
     """Publish: show the plan, ask, spend once, and write the release and what follows."""
-    _check_consent(yes)
+    check_consent(yes)
     if settings.candidates:
         raise CommandError("candidates to choose from are for `cloakgp select`; leave them out")
     check_outputs(settings)
@@ -88,7 +88,7 @@ def select_command(
     if not plan_only:
         if out is None:
             raise CommandError("--out is missing: name a folder, or give --plan-only")
-        _check_consent(yes)
+        check_consent(yes)
         check_outputs(settings)
         check_folder(out, (data, config, settings.ledger, settings.at), force)
     with working() as step:
@@ -101,7 +101,8 @@ def select_command(
         _spend(job, plan, out, ctx.obj, yes)
 
 
-def _check_consent(yes: bool) -> None:
+def check_consent(yes: bool) -> None:
+    """Refuse to spend if nobody can be asked and nobody agreed in advance."""
     if not (yes or sys.stdin.isatty()):
         raise CommandError(
             "a release spends privacy budget for good, so it asks first, but there is no terminal "
@@ -124,7 +125,7 @@ def _agreed(plan: Plan | SearchPlan) -> bool:
         rows, owners = len(plan.X), plan.groups
         epsilon, people = plan.total_epsilon, rows if owners is None else len(np.unique(owners))
     else:
-        epsilon, people = plan.epsilon, plan.facts.people
+        epsilon, people = plan.total_epsilon, plan.facts.people
     print(
         f"This spends epsilon = {epsilon:g} and delta = {plan.delta:g} of the privacy of "
         f"{people} people. What is published cannot be taken back.\nRelease now? [y/N] ",

@@ -31,6 +31,10 @@ def check(settings: Declared) -> None:
             "--ledger and --dataset belong together: name the ledger, and the data set in it "
             "(`cloakgp budget open` makes both)"
         )
+    if settings.max_rows is not None and settings.groups is None:
+        raise CommandError(
+            "--max-rows limits the rows of each owner; name the column of owners with --groups"
+        )
     named = (settings.groups, settings.exposure)
     public = {*settings.inputs, *(name for name in named if name)}
     if both := [name for name in settings.output if name in public]:
@@ -88,9 +92,31 @@ def _check_bounds(settings: Declared) -> None:
             "--bounds is missing: give public bounds of the private column, such as --bounds "
             "0,200. Say what is possible, not what occurred: bounds taken from the data leak"
         )
+    about = ("bounds_grid", "bounds_quantiles", "bounds_epsilon")
+    if settings.chooses_bounds:
+        _check_choice(settings)
+        return
+    if given := [name for name in about if getattr(settings, name) is not None]:
+        raise CommandError(f"{option_of(given[0])} is for --bounds private; leave it out")
     for lo, hi in settings.bounds:
         if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
             raise CommandError(f"--bounds must be finite with lo < hi, got {lo:g},{hi:g}")
+
+
+def _check_choice(settings: Declared) -> None:
+    """Refuse a private choice of bounds that cannot be made."""
+    if settings.bounds_grid is None:
+        raise CommandError(
+            "--bounds-grid is missing: name public candidates for --bounds private, such as "
+            "--bounds-grid 0:300:31, or log:1:1e6:31 if not even the order of magnitude is known"
+        )
+    if len(settings.output) > 1:
+        raise CommandError("--bounds private is for one private column; name one in --output")
+    if settings.candidates:
+        raise CommandError(
+            "--bounds private cannot be combined with a private choice of settings; choose bounds "
+            "first, with `cloakgp bounds`"
+        )
 
 
 def _check_counts(settings: Declared) -> None:

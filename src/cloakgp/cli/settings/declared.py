@@ -46,6 +46,8 @@ GUARANTEE, MODEL = "Guarantee", "Model"
 #: Commands that take a setting.
 EVERYWHERE, SPENDING, SELECTION = ("plan", "release", "select"), ("release", "select"), ("select",)
 
+PLANNED = ("plan", "release")
+
 Candidates = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
@@ -116,6 +118,9 @@ class Declared:
     )
     at: str | None = setting(readers.PLACES, "Points where accuracy matters: a grid or a file")
     groups: str | None = setting(readers.NAME, "Column that names the owner of each row")
+    max_rows: int | None = setting(
+        readers.COUNT, "Rows of each owner that count, at most; others are left out, unread"
+    )
     decimal: str = setting(readers.DECIMAL, "Decimal sign in a text table", default=".")
     jobs: int | None = setting(
         readers.COUNT, "Threads that read blocks of rows (default: one for each processor, up to 4)"
@@ -153,12 +158,31 @@ class Declared:
         commands=SPENDING,
         search="dataset",
     )
-    bounds: tuple[tuple[float, float], ...] = setting(
-        readers.PAIRS,
-        "Public bounds of the private column; repeat for several columns",
+    bounds: tuple[Any, ...] = setting(
+        readers.BOUNDS,
+        "Public bounds of the private column, or 'private' to choose them; repeat for several "
+        "columns",
         default=(),
         panel=GUARANTEE,
         repeated=True,
+    )
+    bounds_grid: tuple[float, ...] | None = setting(
+        readers.GRID,
+        "Public candidates for --bounds private",
+        panel=GUARANTEE,
+        commands=PLANNED,
+    )
+    bounds_quantiles: tuple[float, ...] | None = setting(
+        readers.NUMBERS,
+        "Shares of the values that should lie below each bound (default 0.01,0.99)",
+        panel=GUARANTEE,
+        commands=PLANNED,
+    )
+    bounds_epsilon: float | None = setting(
+        readers.NUMBER,
+        "What --bounds private gets of epsilon (default: a tenth, more if there are few people)",
+        panel=GUARANTEE,
+        commands=PLANNED,
     )
     classes: tuple[str, ...] = setting(
         readers.LABELS, "Every possible label", default=(), panel=GUARANTEE
@@ -245,6 +269,11 @@ class Declared:
         if any(number is None or math.isinf(number) for number in numbers):
             return list(self.classes)
         return [int(n) if n == int(n) else n for n in numbers if n is not None]
+
+    @property
+    def chooses_bounds(self) -> bool:
+        """Whether bounds are to be chosen privately."""
+        return self.bounds == (readers.PRIVATE,)
 
     @property
     def string_labels(self) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cloakgp.cli.settings.declared import DECLARED, default_of, help_of, option_of
+from cloakgp.cli.settings.checks import check_columns_told
+from cloakgp.cli.settings.declared import DECLARED, Declared, default_of, help_of, option_of
 from cloakgp.cli.settings.settings import Settings
 from cloakgp.cli.tables.numerals import read_number
 
@@ -49,6 +50,14 @@ def read_setting(name: str, value: Any) -> Any:
     if value is None:
         return default_of(name)
     return DECLARED[name].reader.read(option_of(name), value)
+
+
+def told_inputs(names: tuple[str, ...], **columns: list[str] | None) -> Declared:
+    """Return what a command that takes no other settings is told of its inputs."""
+    told = {each: read_setting(each, value or None) for each, value in columns.items()}
+    settings = Declared(inputs=names, **told)
+    check_columns_told(settings)
+    return settings
 
 
 def read_path(text: str) -> Path:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, get_args
 
+import numpy as np
+
 from cloakgp.cli.tables.numerals import as_number, read_whole_number
 from cloakgp.errors import CommandError, printable
 from cloakgp.gp.kernels.grammar import Kernel, parse_kernel
@@ -16,6 +18,9 @@ from cloakgp.inputs.columns.kinds import ORIGIN, Date
 from cloakgp.inputs.columns.values import moment_of
 from cloakgp.privacy.ledger import LedgerError
 from cloakgp.privacy.ledger.address import is_address, server_address
+
+#: Bounds that are to be chosen privately.
+PRIVATE = "private"
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,34 @@ def read_pairs(where: str, value: Any) -> tuple[tuple[float, float], ...]:
     if isinstance(value, list | str) and len(numbers := read_numbers(where, value)) == 2:
         return ((numbers[0], numbers[1]),)
     raise wrong(where, value, "a pair such as 40,200")
+
+
+def read_bounds(where: str, value: Any) -> tuple[Any, ...]:
+    """Return bounds as ``read_pairs`` does, or the word that they are to be chosen."""
+    words = value if isinstance(value, list) else [value]
+    if len(words) == 1 and str(words[0]).strip() == PRIVATE:
+        return (PRIVATE,)
+    return read_pairs(where, value)
+
+
+def read_grid(where: str, value: Any) -> tuple[float, ...]:
+    """Return candidates: "lo:hi:count", "log:lo:hi:count", or a list of numbers."""
+    if isinstance(value, list):
+        return read_numbers(where, value)
+    wanted = "lo:hi:count or log:lo:hi:count, such as 0:300:31 or log:1:1e6:31"
+    if not isinstance(value, str):
+        raise wrong(where, value, wanted)
+    parts = [part.strip() for part in value.split(":")]
+    logarithmic = parts[0] == "log"
+    numbers = [as_number(part) for part in parts[logarithmic:]]
+    lo, hi, count = numbers if len(numbers) == 3 else (None, None, None)
+    if lo is None or hi is None or count is None or not lo < hi or count not in range(1, 10_001):
+        raise wrong(where, value, wanted)
+    if logarithmic and lo <= 0:
+        raise wrong(where, value, "above 0 on a logarithmic grid")
+    made = (np.geomspace if logarithmic else np.linspace)(lo, hi, int(count))
+    # Twelve digits: what is shown is what is used, and 0.1·3 is 0.3.
+    return tuple(float(f"{number:.12g}") for number in made)
 
 
 def read_string(where: str, value: Any) -> str:
@@ -194,6 +227,8 @@ NUMBERS = Reader("NUMBER", read_numbers)
 COUNT = Reader("N", read_count)
 LIMIT = Reader("N", read_number)  # the estimator says which numbers it takes
 PAIRS = Reader("LO,HI", read_pairs)
+BOUNDS = Reader("LO,HI|private", read_bounds)
+GRID = Reader("[log:]LO:HI:COUNT", read_grid)
 NAME = Reader("NAME", read_string)
 NAMES = Reader("NAME[,NAME]", read_names)
 LABELS = Reader("LABEL,LABEL", read_labels)

@@ -13,6 +13,7 @@ from cloakgp.cli.settings.checks import check
 from cloakgp.cli.settings.declared import DECLARED, ESTIMATORS, Declared, Estimator, option_of
 from cloakgp.errors import CommandError, listed, printable
 from cloakgp.estimators.search.search import PrivateGridSearch
+from cloakgp.plan.bounds import BoundsGrid
 from cloakgp.privacy.choice.selection import check_choice
 
 
@@ -36,8 +37,22 @@ class Settings(Declared):
         pairs = self.bounds * max(len(self.output), 1) if len(self.bounds) == 1 else self.bounds
         forms = {"bounds": _one_or_list(pairs), "prior_mean": _one_or_list(self.prior_mean or ())}
         forms |= {"classes": self.labels}
+        if self.chooses_bounds:
+            forms["bounds"] = self.grid()
         taken = given.keys() & signature(kind).parameters.keys()
         return kind(columns=self.columns or None, **{n: forms.get(n, given[n]) for n in taken})
+
+    def grid(self) -> BoundsGrid:
+        """Return the candidates for bounds that these settings describe."""
+        quantiles = self.bounds_quantiles or (0.01, 0.99)
+        try:
+            return BoundsGrid(self.bounds_grid or (), quantiles, self.bounds_epsilon)  # type: ignore[arg-type]
+        except ValueError as error:
+            words = {"grid must": "--bounds-grid must", "quantiles must": "--bounds-quantiles must"}
+            message = str(error).replace("epsilon must", "--bounds-epsilon must")
+            for ours, theirs in words.items():
+                message = message.replace(ours, theirs)
+            raise CommandError(message) from None
 
     def search(self) -> PrivateGridSearch:
         """Return the private search that these settings describe."""

@@ -21,6 +21,7 @@ from sklearn.model_selection import ParameterGrid
 
 from cloakgp.estimators.base import PrivateGP
 from cloakgp.estimators.classification import PrivateGPClassifier
+from cloakgp.estimators.kept import Kept, kept_of
 from cloakgp.estimators.regression import PrivateGPRegressor
 from cloakgp.estimators.search.budget import SearchBudget
 from cloakgp.estimators.search.folds import (
@@ -30,9 +31,8 @@ from cloakgp.estimators.search.folds import (
     plan_candidate,
     split_rows,
 )
-from cloakgp.gp.rows import check_rows
 from cloakgp.inputs.checks import as_float, owner_codes
-from cloakgp.inputs.columns import Columns, recognise
+from cloakgp.inputs.columns import Columns
 from cloakgp.inputs.frames import column_names
 from cloakgp.plan.request import OF_SPENDS, Request, settings_of
 from cloakgp.plan.rows import points_of
@@ -69,12 +69,19 @@ class Planning:
     n_jobs: int | None
     verbose: int
 
-    def plan(self, X: ArrayLike, at: ArrayLike | None = None, groups: Any = None) -> SearchPlan:
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+    ) -> SearchPlan:
         """Work out sensitivities, and how well the search can be expected to choose.  Reads no y.
 
         This is nearly all the work of a search: pass the plan on to ``fit``.
         """
-        candidates, request = self._candidates(), self._request(X, at, groups)
+        candidates = self._candidates()
+        request = self._request(kept_of(X, groups, max_rows, self.estimator.columns), at)
         rows, owners = request.X, request.groups
         table = Table(
             raw_inputs(request, rows),
@@ -245,10 +252,9 @@ class Planning:
                 bar.advance(task)
                 yield result
 
-    def _request(self, X: ArrayLike, at: Any, groups: Any) -> Request:
+    def _request(self, kept: Kept, at: Any) -> Request:
         """Return what a plan is asked for: all of it public."""
-        inputs = recognise(X, self.estimator.columns)
-        rows = check_rows(X if inputs is None else inputs.rows(X))
+        X, (rows, inputs) = kept.X, kept.encoded(self.estimator.columns)
         names, inner = column_names(X), settings_of(self.estimator, without=())
         return Request(
             maker=type(self).__name__,
@@ -258,7 +264,8 @@ class Planning:
             at=None
             if at is None
             else np.asarray(points_of(at, inputs, names, rows.shape[1], "at")),
-            groups=owner_codes(groups, len(rows), X),
+            groups=owner_codes(kept.groups, len(rows), X),
+            limit=kept.limit,
             exposure=None,
             settings=settings_of(self, without=UNPLANNED)
             | {"estimator": type(self.estimator).__name__}

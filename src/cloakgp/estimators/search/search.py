@@ -23,23 +23,29 @@ from sklearn.utils import check_random_state, get_tags
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.accounts import LedgerParameter, open_account
 from cloakgp.estimators.base import checked_plan
+from cloakgp.estimators.bounds import check_private
 from cloakgp.estimators.classification import PrivateGPClassifier
+from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.repeats import counted_already, note_spend, warn_if_repeated
 from cloakgp.estimators.search.delegates import Delegates
 from cloakgp.estimators.search.planning import Planning, raw_inputs
 from cloakgp.inputs.checks import check_apart, one_column, warn_if_reordered
 from cloakgp.inputs.frames import column_names
+from cloakgp.plan.bounds import total_of
+from cloakgp.plan.parts import RowLimit
 from cloakgp.plan.request import OF_SPENDS
 from cloakgp.plan.search import SearchPlan
 from cloakgp.privacy import (
     Choice,
     Noise,
     Selection,
+    Spend,
     select,
     select_labels,
 )
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
+from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]
@@ -126,10 +132,11 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         at: ArrayLike | None = None,
         groups: Any = None,
         plan: SearchPlan | None = None,
+        max_rows: int | None = None,
     ) -> Self:
         """Choose, and release with what was chosen: spends for both, once.
 
-        A ``plan`` made for the same X, at, groups and settings saves its work.
+        A ``plan`` made for the same X, at, groups, max_rows and settings saves its work.
         """
         candidates = self._candidates()
         for inducing in (self.estimator.inducing, *(c.get("inducing") for c in candidates)):
@@ -139,18 +146,22 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         seed = self.random_state
         if account is not None and seed is not None:
             raise ValueError("a trial with random_state cannot be recorded in a ledger")
+        check_private(getattr(self.estimator, "bounds", None), seed)
+        kept = kept_of(X, groups, max_rows, self.estimator.columns)
         if plan is None:
-            plan = self.plan(X, at, groups)
+            plan = self.plan(X, at, groups, max_rows)
         else:
-            checked_plan(plan, SearchPlan).request.check_same(self._request(X, at, groups))
+            checked_plan(plan, SearchPlan).request.check_same(self._request(kept, at))
+        X, y, people = kept.X, kept.outputs(y), kept.everybody
+        people = plan.X if people is None else people
         one_column(y, len(plan.X))
         if plan.chosen is None:
             return self._fit_only(plan, X, y)
         release_id = uuid.uuid4().hex
         rehearsal = self._rehearsal()
         if account is None and rehearsal is None:
-            warn_if_repeated(plan.X, list(plan.spends), plan.delta)
-        commit = None if account is None else self._commit(plan, account, release_id)
+            warn_if_repeated(people, list(plan.spends), plan.delta)
+        commit = None if account is None else self._commit(plan, account, release_id, people)
         choice = Choice(plan.selection_epsilon, plan.mechanism)
         options: dict[str, Any] = {
             "loss": plan.loss,
@@ -164,7 +175,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         else:
             chosen = select(plan.folds, y, plan.bounds, choice, **options)
         if commit is None and rehearsal is None:
-            note_spend(plan.X, list(plan.spends))
+            note_spend(people, list(plan.spends))
         self._report(plan, chosen.index, chosen)
         if plan.refit:
             best = self._with(
@@ -173,7 +184,8 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
             best.set_params(random_state=seed)
             with counted_already():
                 best.fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
-            best.release_ = replace(best.release_, release_id=release_id, selection=plan.chosen)
+            release = replace(best.release_, release_id=release_id, selection=plan.chosen)
+            best.release_ = completed(release, plan.request.limit)
             self._keep(best)
         return self
 
@@ -184,6 +196,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
             best = self._with(plan.candidates[only], plan.release_epsilon, plan.request.inputs)
             own = {name: getattr(self, name) for name in OF_SPENDS}
             best.set_params(**own).fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
+            best.release_ = completed(best.release_, plan.request.limit)
             self._report(plan, only, None)
             self._keep(best.set_params(ledger=None, dataset=None))
         else:
@@ -204,7 +217,9 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
 
-    def _commit(self, plan: SearchPlan, account: Any, release_id: str) -> Callable[[], object]:
+    def _commit(
+        self, plan: SearchPlan, account: Any, release_id: str, people: Array
+    ) -> Callable[[], object]:
         """Return what records the spend, once y has been found to be sound."""
         ledger, dataset = account
         return partial(
@@ -220,7 +235,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
                 "release_epsilon": plan.release_epsilon if plan.refit else None,
             },
             release_id=release_id,
-            inputs=plan.X,
+            inputs=people,
             stated=(plan.total_epsilon, plan.delta),
         )
 
@@ -257,6 +272,20 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = plan.candidates[index]
         self.selection_ = chosen
         self.total_epsilon_ = plan.total_epsilon
+
+
+def completed(release: Release, limit: RowLimit | None) -> Release:
+    """Return a release that says what came before it: rows left out, and bounds that were chosen.
+
+    Its bounds, if they were chosen privately, came before the choice of settings.
+    """
+    release = replace(release, facts=replace(release.facts, limit=limit))
+    bounds = release.bounds_choice
+    if bounds is None:
+        return release
+    spends = (*release.choices, Spend.gaussian(release.facts.budget.sigma))
+    total = total_of(spends, release.delta)
+    return replace(release, bounds_choice=replace(bounds, total_epsilon=total))
 
 
 def _like(X: Any, plan: SearchPlan) -> Any:

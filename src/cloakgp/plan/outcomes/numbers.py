@@ -25,6 +25,7 @@ class Numbers(Outcome):
     scale = measured = ""
     scales = NUMBERS
     picture = "curve"
+    chooses_bounds = True
 
     def names(self, columns: int) -> list[str]:
         return [f"y{i}" for i in range(columns)]

@@ -24,6 +24,9 @@ Arrays = Mapping[str, NDArray[Any]]
 Task = Literal["regression", "classification", "counts"]
 Picture = Literal["curve", "probability", "rate"]
 
+#: What bounds are, unless they were chosen privately.
+BEFOREHAND = "public bounds that were set beforehand"
+
 
 @dataclass(frozen=True)
 class Said:
@@ -45,6 +48,7 @@ class Outcome(ABC):
     measured: ClassVar[str]  # the same, added to a sentence about standard deviations
     scales: ClassVar[Scales]  # of the default prior
     picture: ClassVar[Picture]  # how a release of it is drawn
+    chooses_bounds: ClassVar[bool] = False  # whether bounds can be chosen privately
     also_public: ClassVar[tuple[str, ...]] = ()  # what else is not protected, as sentences
     array_names: ClassVar[tuple[str, ...]] = ()  # of a release file, beside those of all releases
 
@@ -124,6 +128,6 @@ def within_bounds(names: Sequence[str], lo: Array, hi: Array) -> str:
         for name, low, high in zip(names, lo, hi, strict=True)
     )
     return (
-        f"Values count within public bounds that were set beforehand ({ranges}); values outside "
+        f"Values count within {BEFOREHAND} ({ranges}); values outside "
         "are clipped to the nearest bound."
     )

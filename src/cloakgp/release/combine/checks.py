@@ -54,9 +54,10 @@ def _member(number: int, member: Published, report: VerificationReport) -> Check
     failed = [c for c in report.checks if not c.passed and c.name != "privacy"]
     detail = "; ".join(f"{check.name}: {check.detail}" for check in failed)
     if not failed:
+        chosen = f", the choice of {member.chosen} included" if member.chosen else ""
         detail = (
             f"{len(report.checks)} checks of {member.release_id}, epsilon="
-            f"{member.total_epsilon:.6g}, delta={member.delta:g}{_hash_of(member)}"
+            f"{member.total_epsilon:.6g}, delta={member.delta:g}{chosen}{_hash_of(member)}"
         )
     return Check(f"release {number}", not failed, detail)
 

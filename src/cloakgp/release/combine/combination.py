@@ -50,7 +50,7 @@ class Combination(Release, of=Numbers, several=True):
 
     @cached_property
     def epsilon(self) -> float:
-        """The ε that holds for everybody at ``delta``, choices of settings included."""
+        """The ε that holds for everybody at ``delta``, choices of settings and bounds included."""
         return epsilon_of(self.members, self.overlap)
 
     @property
@@ -64,6 +64,10 @@ class Combination(Release, of=Numbers, several=True):
     @property
     def spends(self) -> tuple[Spend, ...]:
         return spends_of(self.members)
+
+    @property
+    def choices(self) -> tuple[Spend, ...]:
+        return tuple(spend for member in self.members for spend in member.choices)
 
     @property
     def cases(self) -> tuple[tuple[Spend, ...], ...]:

@@ -10,10 +10,13 @@ from cloakgp.release.combine.guarantee import DIGITS, epsilon_of
 from cloakgp.release.statement import (
     NOT_PRIVATE,
     WARNING,
+    among,
     assumptions,
     figures,
+    limits_of,
     marked,
     round_up,
+    rows_left_out,
 )
 
 if TYPE_CHECKING:
@@ -76,19 +79,32 @@ def _line(number: int, member: Published) -> str:
     guarantee = "not private"
     if member.private:
         guarantee = f"epsilon = {shown(member.total_epsilon)}, delta = {member.delta:g}"
-        if member.selection is not None:
-            guarantee += ", the private choice of its settings included"
+        if member.chosen:
+            guarantee += f", the private choice of its {member.chosen} included"
     return (
         f"Release {number}, {escape(member.release_id)}, made {escape(member.created[:10])}: "
         f"{member.published_values} numbers about {member.facts.people:,} people; {guarantee}."
+        f"{_chosen_bounds(member)}"
+    )
+
+
+def _chosen_bounds(member: Published) -> str:
+    """Say how the bounds of one release were chosen, if they were not set beforehand."""
+    chosen = member.bounds_choice
+    if chosen is None:
+        return ""
+    if not member.private:
+        return f" Its bounds were chosen {among(chosen)} for a trial, which is not private either."
+    return (
+        f" Its bounds were chosen privately {among(chosen)}, which cost epsilon = "
+        f"{shown(chosen.epsilon)} by itself."
     )
 
 
 def _protected(combination: Combination) -> str:
     outputs = combination.named_targets
     in_all = "" if combination.overlap == "disjoint" else ", in all of the releases together"
-    names = [escape(name) for name in outputs]
-    limits = [m.facts.outcome.limits(names, m.facts.lo, m.facts.hi) for m in combination.members]
+    limits = [limits_of(m, "above") for m in combination.members]
     if len(set(limits)) == 1:
         said = limits[0]
     else:
@@ -114,6 +130,9 @@ def _not_protected(combination: Combination) -> str:
     ]
     if any(member.facts.groups is not None for member in combination.members):
         lines.append("- Which rows belong to the same person.")
+    for number, member in enumerate(combination.members, start=1):
+        if (limit := member.facts.limit) is not None:
+            lines.append(f"- {rows_left_out(limit, f' of release {number}')}")
     lines.append(
         "- What is true of people in general. If the curve shows that people of some age are "
         "mostly tall, that says something about everybody of that age, in the data or not."

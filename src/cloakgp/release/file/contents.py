@@ -8,6 +8,7 @@ kernels, and ``verify`` whether the guarantee holds.
 from __future__ import annotations
 
 import datetime
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -52,10 +53,13 @@ def check_contents(manifest: Manifest, arrays: Arrays) -> None:
     check_family(manifest.prior.family)
     words = (manifest.release_id, manifest.design.status)
     check_words(manifest.cloakgp_version, manifest.created, *words)
+    _check_choice_of_bounds(manifest)
     sizes = _Sizes.of(arrays, len(manifest.bounds.lo))
     _check_inputs(arrays, sizes)
     if manifest.places is not None:
         _check_places(arrays, sizes)
+    if manifest.rows is not None and "groups" not in arrays:
+        raise ReleaseFileError("rows of each person are limited, but the owners are not named")
     OUTCOMES[manifest.task].check_arrays(arrays, sizes.people)
     _check_parts(manifest, arrays, sizes)
     _check_names(manifest, OUTCOMES[manifest.task].read(said_of(manifest), arrays), sizes)
@@ -159,6 +163,20 @@ def check_family(family: FamilyOf | None) -> None:
         )
     if not abs(math.fsum(setting.weight for setting in family.settings) - 1.0) <= 1e-9:
         raise ReleaseFileError("the weights of the settings do not add up to 1")
+
+
+def _check_choice_of_bounds(manifest: Manifest) -> None:
+    """Refuse a choice of bounds that cannot have been made."""
+    choice = manifest.bounds_choice
+    if choice is None:
+        return
+    if not OUTCOMES[manifest.task].chooses_bounds or len(manifest.bounds.lo) != 1:
+        raise ReleaseFileError("bounds can be chosen privately for one column of numbers alone")
+    if not all(low < high for low, high in itertools.pairwise(choice.grid)):
+        raise ReleaseFileError("the candidates for bounds do not increase")
+    for name, (low, high) in (("quantiles", choice.quantiles), ("aimed", choice.aimed)):
+        if not low < high:
+            raise ReleaseFileError(f"bounds_choice.{name} must increase, got {low:g}, {high:g}")
 
 
 def check_words(version: str, created: str, *lines: str) -> None:

@@ -28,7 +28,7 @@ from cloakgp.gp.surrogate import Surrogate
 from cloakgp.gp.tree import Tree
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.outcomes import OUTCOMES
-from cloakgp.plan.parts import Chosen, Part
+from cloakgp.plan.parts import Chosen, ChosenBounds, Part, RowLimit
 from cloakgp.privacy import Budget, NoisySketch, Sketch
 from cloakgp.release.file.archive import OF_CONTAINER
 from cloakgp.release.file.contents import (
@@ -41,6 +41,7 @@ from cloakgp.release.file.inputs import columns_of, inputs_of
 from cloakgp.release.file.schema import (
     NEIGHBOURS,
     Bounds,
+    BoundsChoiceOf,
     Design,
     FamilyOf,
     Grid,
@@ -48,6 +49,7 @@ from cloakgp.release.file.schema import (
     Manifest,
     PlacesOf,
     Prior,
+    RowsOf,
     Selection,
     SettingOf,
     fields_of,
@@ -105,7 +107,8 @@ def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
 
 
 def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest:
-    facts, noisy, chosen = release.facts, release.noisy, release.selection
+    facts, noisy = release.facts, release.noisy
+    chosen, bounds = release.selection, release.bounds_choice
     return Manifest(
         task=facts.task,
         cloakgp_version=release.version,
@@ -140,6 +143,8 @@ def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest
         feature_names=list(facts.feature_names) if facts.feature_names else None,
         target_names=list(release.target_names) if release.target_names else None,
         places=None if facts.places is None else _places_of(facts.places),
+        bounds_choice=None if bounds is None else BoundsChoiceOf(**asdict(bounds)),
+        rows=None if facts.limit is None else RowsOf(**facts.limit._asdict()),
         inputs=None if facts.inputs is None else inputs_of(facts.inputs),
     )
 
@@ -220,6 +225,7 @@ def refused(error: Exception) -> ReleaseFileError:
 def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     """Put a release together from contents whose kinds, ranges and sizes have been checked."""
     guarantee, prior, design = manifest.guarantee, manifest.prior, manifest.design
+    rows = manifest.rows
     epsilon = float(guarantee.epsilon)
     places = None if manifest.places is None else _places(manifest.places, arrays)
     outcome = OUTCOMES[manifest.task].read(said_of(manifest), _at_nodes(arrays, places))
@@ -240,6 +246,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         rank=design.rank,
         groups=arrays.get("groups"),
         feature_names=_tuple(manifest.feature_names),
+        limit=None if rows is None else RowLimit(rows.max_rows, rows.left_out),
         inputs=columns_of(manifest),
         outcome=outcome,
     )
@@ -268,6 +275,7 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         "noisy": parts[0].noisy,
         "later": tuple(parts[1:]),
         "selection": None if manifest.selection is None else _chosen(manifest.selection),
+        "bounds_choice": _chosen_bounds(manifest.bounds_choice),
         "gap": design.gap,
         "status": design.status,
         "target_names": _tuple(manifest.target_names),
@@ -279,6 +287,13 @@ def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
 
 def _chosen(selection: Selection) -> Chosen:
     return Chosen(**msgspec.structs.asdict(selection))
+
+
+def _chosen_bounds(section: BoundsChoiceOf | None) -> ChosenBounds | None:
+    if section is None:
+        return None
+    fields = msgspec.structs.asdict(section)
+    return ChosenBounds(**fields | {"grid": tuple(section.grid)})
 
 
 def family_from(section: FamilyOf, arrays: Arrays, point: NDArray[Any]) -> Family:

@@ -16,6 +16,7 @@ from cloakgp.inputs.columns.kinds import MOST_LEVELS
 from cloakgp.inputs.kinds import LARGEST
 from cloakgp.plan.facts import MOST_ITERATIONS, DesignName, Target
 from cloakgp.plan.outcomes import Task
+from cloakgp.privacy.choice.bounds import FEWEST_CANDIDATES, MOST_CANDIDATES
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
 from cloakgp.privacy.mechanism.calibration import (
@@ -40,6 +41,7 @@ NEIGHBOURS: Neighbours = "same inputs, one person's outputs replaced"
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Positive = Annotated[float, Meta(ge=1.0 / LARGEST, le=LARGEST)]
 Epsilon = Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
+Share = Annotated[float, Meta(gt=0.0, lt=1.0)]
 Line = Annotated[str, Meta(min_length=1, max_length=1000)]
 Numbers = Annotated[list[Number], Meta(min_length=1)]
 Names = Annotated[list[str], Meta(min_length=1)]
@@ -123,6 +125,23 @@ class Selection(Section, frozen=True):
     total_epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST)]
 
 
+class BoundsChoiceOf(Section, frozen=True):
+    """How the bounds were chosen, if privately."""
+
+    epsilon: Epsilon
+    grid: Annotated[list[Number], Meta(min_length=FEWEST_CANDIDATES, max_length=MOST_CANDIDATES)]
+    quantiles: tuple[Share, Share]
+    aimed: tuple[Share, Share]
+    total_epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST)]
+
+
+class RowsOf(Section, frozen=True):
+    """How many rows of each person count at most, and how many were left out for that."""
+
+    max_rows: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)]
+    left_out: Annotated[int, Meta(ge=0, le=MOST_ENTRIES)]
+
+
 class PlacesOf(Section, frozen=True):
     """Where people are gathered: what their inputs are known by."""
 
@@ -158,6 +177,8 @@ class Manifest(Section, frozen=True, omit_defaults=True):
     feature_names: Names | None
     target_names: Names | None
     places: PlacesOf | None = None  # releases of few people do not speak of it
+    bounds_choice: BoundsChoiceOf | None = None  # nor those whose bounds were known
+    rows: RowsOf | None = None  # nor those of all rows
     inputs: Annotated[list[InputOf], Meta(min_length=1)] | None = None  # None: plain numbers
 
 

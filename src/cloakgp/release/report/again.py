@@ -46,6 +46,10 @@ def settings_toml(reading: Reading) -> str:
         settings["iterations"] = facts.iterations
     lines = [f"{name} = {toml_value(value)}" for name, value in settings.items()]
     lines += [f"# {comment}" for comment in _unknown(facts, reading)]
+    if release.bounds_choice is not None:
+        lines.append(
+            "# Its bounds were chosen privately (--bounds private), at a cost of their own."
+        )
     if release.selection is not None:
         lines.append(
             "# Its settings were chosen privately, by `cloakgp select`, at a cost of its own."
@@ -84,6 +88,8 @@ def _unknown(facts: Facts, reading: Reading) -> list[str]:
     found = ['at = "…": the points that mattered, if they were named']
     if facts.groups is not None:
         found.append('groups = "…": the column that names the owner of each row')
+    if facts.limit is not None:
+        found.append(f"max_rows = {facts.limit.max_rows}: rows of each person, with groups")
     found += reading.unknown_settings()
     if facts.family is not None and not has_default_family(facts):
         found.append(

@@ -23,7 +23,8 @@ def guess_of(release: Published) -> float:
     """Return how often the best attacker is right, from 0.5 to 1.
 
     Exact for Gaussian mechanisms alone: together they have noise σ with 1/σ² = Σ 1/σ_i².  With a
-    private choice of settings among them the bound of any (ε, δ) guarantee holds for all together.
+    private choice of settings or bounds among them the bound of any (ε, δ) guarantee holds for all
+    together.
     """
     if not all(part.noisy.sigma > 0.0 for part in release.parts):
         return 1.0

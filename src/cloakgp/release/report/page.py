@@ -193,9 +193,9 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
     chance = guess_of(release)
     both = (
         ""
-        if release.selection is None
-        else " This is for the private choice of settings and the release together; the figures "
-        "below are those of the release alone."
+        if not release.chosen
+        else f" This is for the private choice of {release.chosen} and the release together; the "
+        "figures below are those of the release alone."
     )
     text = element(
         "div",

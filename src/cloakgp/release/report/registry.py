@@ -146,20 +146,37 @@ def _limits(protected: str) -> str:
 
 
 def _composition(release: Release) -> str:
-    if release.selection is None:
+    if not release.choices:
         steps = release.noisy.parts
         if steps == 1:
             return "One Gaussian mechanism; nothing to compose."
         return f"{steps} Gaussian mechanisms, whose precisions 1/σ² add up exactly."
+    made = []
+    if release.bounds_choice is not None:
+        made.append(
+            f"a private choice of bounds (epsilon = {release.bounds_choice.epsilon:g}, two "
+            "exponential mechanisms)"
+        )
+    if release.selection is not None:
+        made.append(
+            f"a private choice of settings (epsilon = {release.selection.epsilon:g}, "
+            f"{release.selection.mechanism})"
+        )
+    said = ", ".join(made)
+    together = "both" if len(made) == 1 else "all"
     return (
-        f"A private choice of settings (epsilon = {release.selection.epsilon:g}, "
-        f"{release.selection.mechanism}) and one Gaussian mechanism, composed by their privacy "
-        "profiles; the parameters are those of both together."
+        f"{said[0].upper()}{said[1:]} and one Gaussian mechanism, composed by their privacy "
+        f"profiles; the parameters are those of {together} together."
     )
 
 
 def _tuning(release: Release) -> str:
     said = "Bounds, labels and caps are public and were set beforehand; values are clipped to them."
+    if release.bounds_choice is not None:
+        said = (
+            f"Bounds were chosen privately among {len(release.bounds_choice.grid)} public "
+            "candidates, which the parameters include; values are clipped to them."
+        )
     if release.facts.family is not None:
         said += (
             " Hyperparameters are learnt from what was published, after the noise was added, so "

@@ -1,0 +1,182 @@
+"""``private_bounds``: bounds chosen privately, alone or before a release that shares the budget.
+
+What can be worked out in public is in ``plan.bounds``; y goes straight to ``privacy``.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from cloakgp.errors import NotPrivateWarning
+from cloakgp.estimators.accounts import open_account
+from cloakgp.estimators.people import as_blocks, encoded
+from cloakgp.inputs.blocks.table import BlockColumn
+from cloakgp.inputs.checks import check_apart, owner_codes, shape_of
+from cloakgp.inputs.columns import Column
+from cloakgp.plan.bounds import BoundsGrid, BoundsPlan, PrivateBounds, total_of
+from cloakgp.plan.parts import ChosenBounds
+from cloakgp.privacy import Budget, Noise, Spend
+from cloakgp.privacy.choice.bounds import Held, Outputs, select_bounds
+
+
+def private_bounds(
+    y: ArrayLike,
+    grid: ArrayLike,
+    epsilon: float,
+    quantiles: tuple[float, float] = (0.01, 0.99),
+    groups: Any = None,
+    *,
+    inputs: Any = None,
+    columns: Mapping[str, Column] | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
+    random_state: Any = None,
+) -> PrivateBounds:
+    """Choose bounds of y privately: spends ``epsilon``, once.
+
+    Give the result to ``PrivateGPRegressor(bounds=...)``: its release then states what both cost
+    together.  For one budget and one entry of a ledger give it ``bounds=BoundsGrid(grid)`` instead.
+    ``BoundsGrid(grid).plan(rows, epsilon)`` says beforehand how well the choice can be made.
+
+    Parameters
+    ----------
+    y : array, series or private column in blocks
+        One number for each row.
+    grid : numbers in increasing order
+        Public candidates: ``np.linspace(0, 300, 31)``, ``np.geomspace(1, 1e6, 31)``.
+    epsilon : float
+        What the choice spends: two exponential mechanisms at half of it.
+    quantiles : (low, high)
+        The shares of the values that should lie below each bound.
+    groups : one owner for each row, default None
+        Who owns which rows, if people own several: their rows count together.
+    inputs : table, default None
+        The public inputs, by which a ledger knows the people.
+    columns : mapping of names to columns, default None
+        What columns of the inputs are, as estimators are told it.
+    ledger, dataset
+        Where the spend is recorded before anything is drawn.
+    random_state : int, default None
+        Anything but None makes the choice repeatable and therefore **not private**.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp import private_bounds
+    >>> heights = np.random.default_rng(0).normal(150, 20, 3000)
+    >>> bounds = private_bounds(heights, np.linspace(0, 300, 31), epsilon=0.5)
+    >>> lo, hi = bounds
+    >>> bool(0 <= lo < hi <= 300)
+    True
+    """
+    y = as_blocks(y)
+    if y is None:
+        raise ValueError("y is missing: give the private outputs to choose bounds for")
+    check_apart(y, inputs, groups=groups)
+    account = open_account(ledger, dataset)
+    if account is not None and random_state is not None:
+        raise ValueError("a trial with random_state cannot be recorded in a ledger")
+    rows = _count(y)
+    shape_of(y, rows)
+    table = None if inputs is None else encoded(inputs, columns, "inputs")[0]
+    if table is not None and len(table) != rows:
+        raise ValueError(f"inputs has {len(table)} rows, and y has {rows}")
+    asked = BoundsGrid(grid, quantiles, epsilon)  # type: ignore[arg-type]
+    owners = owner_codes(groups, rows, inputs)
+    plan = asked.plan(rows, groups=owners)
+    commit = None
+    if account is not None:
+        book, name = account
+        commit = partial(
+            book.spend,
+            name,
+            list(plan.spends),
+            what="private_bounds",
+            parameters=plan.parameters,
+            release_id=uuid.uuid4().hex,
+            inputs=table,
+            stated=(plan.epsilon, 0.0),
+        )
+    if random_state is not None:
+        warnings.warn(
+            "random_state makes the choice repeatable, so the bounds are NOT private; use "
+            "random_state=None for a real choice",
+            NotPrivateWarning,
+            stacklevel=2,
+        )
+    return draw_bounds(plan, y, owners, Noise(commit=commit), random_state)
+
+
+def draw_bounds(
+    plan: BoundsPlan, y: Any, groups: Any, noise: Noise, random_state: Any
+) -> PrivateBounds:
+    """Hand y to the core, and return what it chose; ``noise`` records the spend."""
+    rehearsal = None
+    if random_state is not None:
+        rng = check_random_state(random_state)
+        rehearsal = lambda scale, count: scale * rng.gumbel(size=count)  # noqa: E731
+    parts: tuple[Outputs, ...] = (Held(plan.rows, y),)
+    if isinstance(y, BlockColumn):
+        parts = y.parts
+    pair = select_bounds(
+        parts,
+        plan.grid.candidates,
+        plan.beyond,
+        plan.each,
+        groups=groups,
+        noise=replace(noise, rehearsal=rehearsal),
+    )
+    return PrivateBounds(*plan.bounds(pair.low, pair.high), plan, pair.private)
+
+
+def plan_choice(bounds: Any, rows: int, groups: Any, budget: Budget) -> BoundsPlan | None:
+    """Plan the choice that shares a budget with the release after it, if there is to be one."""
+    if not isinstance(bounds, BoundsGrid):
+        return None
+    if math.isinf(budget.epsilon):
+        raise ValueError(
+            "epsilon=inf adds no noise, so there is no budget to choose bounds with; give bounds "
+            "as numbers for a trial"
+        )
+    if budget.calibration != "analytic":
+        raise ValueError(
+            f"calibration={budget.calibration!r} cannot share a budget with a private choice of "
+            "bounds; use calibration='analytic'"
+        )
+    return bounds.shared(rows, groups, budget.epsilon, budget.delta)
+
+
+def stated(bounds: Any, choice: BoundsPlan | None, budget: Budget) -> ChosenBounds | None:
+    """Return what a release says of a private choice of its bounds, if there was one."""
+    if choice is not None:
+        return choice.chosen(choice.total_epsilon)
+    if not isinstance(bounds, PrivateBounds) or budget.sigma == 0.0:
+        return None
+    spends = (*bounds.spends, Spend.gaussian(budget.sigma))
+    return bounds.plan.chosen(total_of(spends, budget.delta))
+
+
+def check_private(bounds: Any, random_state: Any) -> None:
+    """Refuse a private release with bounds from a choice that was not private."""
+    if isinstance(bounds, PrivateBounds) and not bounds.private and random_state is None:
+        raise ValueError(
+            "bounds were chosen with random_state, so they are not private; choose them again "
+            "without it"
+        )
+
+
+def _count(y: Any) -> int:
+    """Return how many rows y has, a public number."""
+    rows = y.rows if isinstance(y, BlockColumn) else getattr(y, "__len__", lambda: None)()
+    if not rows:
+        raise ValueError("y must be a list or column of numbers that is not empty")
+    return int(rows)
