@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from command_line import fails, people, run, start
 from rehearsal import restamped
+from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.privacy import Sketch
@@ -28,8 +29,13 @@ def test_predictions_at_a_grid_are_those_of_the_release(saved, tmp_path):
     fails(run("predict", saved, "--at", "age=1", "--out", tmp_path / "p.txt"), ".csv")
 
 
-def test_predictions_leave_the_bounds_only_if_asked_to(saved):
-    release, at = Release.load(saved), "age=-900:900:3"
+def test_predictions_leave_the_bounds_only_if_asked_to(tmp_path):
+    """Far from everybody the band of this prior, ± 196, reaches beyond the bounds."""
+    ages = pd.DataFrame({"age": np.linspace(0.0, 70.0, 30)})
+    model = PrivateGPRegressor(100.0**2 * RBF(20.0), bounds=(40.0, 200.0))
+    release = model.fit(ages, pd.Series(np.full(30, 150.0), name="height")).release_
+    saved, at = tmp_path / "wide.cloakgp", "age=-900:900:3"
+    release.save(saved)
     points = np.array([[-900.0], [0.0], [900.0]])
     for words, clip in (
         ((), "bounds"),
