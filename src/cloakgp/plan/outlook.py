@@ -56,8 +56,8 @@ class Member(NamedTuple):
     share: float
     name: str  # its kernel
     model: ScaledModel
-    #: The model of the kernel's most believed setting: what remains without privacy is worked out
-    #: for it alone, since that takes time and hardly depends on scales.
+    #: The model of the kernel's widest setting: what remains without privacy is worked out for it
+    #: alone, since that takes time and hardly depends on scales.
     floor: ScaledModel
 
 
@@ -72,7 +72,9 @@ def members_of(facts: Facts) -> list[Member]:
             ScaledModel([(shape, s.variances[0][1])], s.level, s.noise_variance, facts.counts)
             for _, s in settings
         ]
-        floor = models[max(range(len(models)), key=lambda k: settings[k][0])]
+        # Of the widest settings the one that is believed in most.
+        order = [(s.variances[0][1], share, k) for k, (share, s) in enumerate(settings)]
+        floor = models[max(order)[2]]
         name = str(family.kernels[number])
         found += [
             Member(share, name, model, floor)
