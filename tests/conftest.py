@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from postgres_server import Server
+from postgres_server import SHARED, Server
 
 from cloakgp.estimators.repeats import forget
 
@@ -72,6 +72,11 @@ def unspent(monkeypatch):
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server of its own, for all tests of this process that ask for one."""
+    if SHARED in os.environ:
+        server = Server.of_others(os.environ[SHARED])
+        yield server
+        server.leave()
+        return
     server = Server()
     try:
         yield server.start()

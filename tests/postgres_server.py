@@ -1,6 +1,8 @@
 """A throw-away PostgreSQL server: made in its own folder, run as an ordinary user, and removed.
 
-Debian's binaries are enough; its own cluster is neither started nor needed.
+Debian's binaries are enough; its own cluster is neither started nor needed.  Whoever runs tests
+many times in a row, as tools/mutants does, starts one server for all of them, and every run has a
+database of its own there (``SHARED``).
 """
 
 import contextlib
@@ -18,6 +20,8 @@ import pytest
 
 PASSWORD = "s3cret/@pass word"  # with letters that an address has to escape
 ESCAPED = "s3cret%2F%40pass%20word"
+#: Environment variable with folder and port of a server that is running already.
+SHARED = "CLOAKGP_TEST_SERVER"
 #: Where Debian, Fedora and others keep servers, newest first, and PATH.
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib64/pgsql/bin")
 
@@ -48,6 +52,8 @@ def ordinary_user():
 class Server:
     """One server, its folder, and how to get to it."""
 
+    database = "postgres"
+
     def __init__(self, options=(), copy_of=None):
         self.bin = binaries()
         if self.bin is None:
@@ -69,6 +75,27 @@ class Server:
         else:  # a replica of another server
             self.run("pg_basebackup", "-D", self.data, "-d", copy_of.dsn(), "-R", "-c", "fast")
         secret.unlink()
+
+    @classmethod
+    def of_others(cls, place):
+        """Return a server that somebody else runs, with a database of this process."""
+        server, (folder, port) = cls.__new__(cls), place.rsplit(":", 1)
+        server.bin, server.user, server.process = binaries(), ordinary_user(), None
+        server.folder, server.port = Path(folder), int(port)
+        own = f"tests_{os.getpid()}"
+        server.execute(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)", f"CREATE DATABASE {own}")
+        server.database = own
+        return server
+
+    @property
+    def place(self):
+        """What others need to know of a server that is running, for ``SHARED``."""
+        return f"{self.folder}:{self.port}"
+
+    def leave(self):
+        """Remove the database of this process, and leave the server to others."""
+        own, self.database = self.database, Server.database
+        self.execute(f"DROP DATABASE {own} WITH (FORCE)")
 
     def run(self, program, *words):
         done = subprocess.run(
@@ -127,19 +154,19 @@ class Server:
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def dsn(self, user="admin", database="postgres"):
+    def dsn(self, user="admin", database=None):
         """Return what psycopg connects with, beside the ledger."""
-        secret = PASSWORD.replace("'", "\\'")
-        return f"host=127.0.0.1 port={self.port} dbname={database} user={user} password='{secret}'"
+        secret, name = PASSWORD.replace("'", "\\'"), database or self.database
+        return f"host=127.0.0.1 port={self.port} dbname={name} user={user} password='{secret}'"
 
-    def address(self, user="admin", database="postgres", schema=None, password=True, port=None):
+    def address(self, user="admin", database=None, schema=None, password=True, port=None):
         """Return the address of a ledger."""
         secret = f":{ESCAPED}" if password else ""
         query = f"?schema={schema}" if schema else ""
-        place = f"127.0.0.1:{port or self.port}/{database}"
+        place = f"127.0.0.1:{port or self.port}/{database or self.database}"
         return f"postgresql://{user}{secret}@{place}{query}"
 
-    def execute(self, *statements, user="admin", database="postgres"):
+    def execute(self, *statements, user="admin", database=None):
         """Run statements as somebody with a tool of their own would; return the last rows."""
         import psycopg
 

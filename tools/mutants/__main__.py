@@ -9,6 +9,7 @@ import sys
 from tools.mutants import constants, functions
 from tools.mutants.modules import MODULES
 from tools.mutants.report import is_listed, report
+from tools.mutants.server import shared_server
 
 
 def main() -> int:
@@ -27,8 +28,9 @@ def main() -> int:
             for number, module in enumerate(together):
                 if functions.prepare(module, is_listed, fresh=options.fresh and not number):
                     constants.forget_survivors(module, is_listed)
-            functions.run(together, options.jobs)
-            constants.run(together)
+            with shared_server(together):
+                functions.run(together, options.jobs)
+                constants.run(together)
     return 0 if report(modules, keep=not options.report) else 1
 
 
