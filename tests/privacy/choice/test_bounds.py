@@ -223,12 +223,13 @@ def test_bad_outputs_are_refused_and_not_quoted(values):
 class Growing:
     """A part that has one row at first, and two when it is read."""
 
-    looks = 0
+    def __init__(self):
+        self.looks = 0
 
     @property
     def rows(self):
-        Growing.looks += 1
-        return 1 if Growing.looks == 1 else 2
+        self.looks += 1
+        return 1 if self.looks == 1 else 2
 
     def read(self):
         return [1.0, 2.0]

@@ -87,6 +87,12 @@ def test_bad_limits_are_refused(most):
         rows_to_keep([[1.0]], [1], most)
 
 
+def test_a_table_without_rows_keeps_none_and_can_still_be_cut():
+    rows = rows_to_keep(np.empty((0, 2)), [], 1)
+    assert rows.dtype == np.intp
+    assert len(keep_rows([1.0, 2.0], rows)) == 0
+
+
 def test_a_table_that_is_none_is_refused():
     for X in ([1.0, 2.0], [["a"], ["b"]]):
         with pytest.raises(ValueError, match="X must be a table of numbers"):

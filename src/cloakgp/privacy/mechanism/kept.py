@@ -42,7 +42,6 @@ def rows_to_keep(X: ArrayLike, groups: ArrayLike, max_rows: int) -> NDArray[np.i
 # Proof: kept.md
 def keep_rows(values: Any, rows: NDArray[np.intp]) -> Any:
     """Return the named rows of y and nothing of the others: a series or frame stays one."""
-    kept = None
     try:
         kept = values.iloc[rows] if hasattr(values, "iloc") else np.asanyarray(values)[rows]
     except Exception:
