@@ -56,6 +56,7 @@ def test_an_address_is_written_without_passwords_and_read_again():
         "postgresql:///db?host=/var/run/postgresql",
         "postgresql:///?service=ledger",
         "postgresql://a@h/db",
+        "postgresql://a@h:65535/db",
     ):
         assert str(server_address(text)) == text
 
@@ -107,6 +108,13 @@ def test_passwords_are_taken_out_of_what_others_say():
         ("postgresql://u:secret@h", "no database"),
         ("postgresql://u:secret@h/", "no database"),
         ("postgresql://u:secret@h,g/db", "one server"),
+        ("postgresql://u:secret@h:1,g:2/db", "one server"),
+        ("postgresql://u:secret@h%2Cg/db", "one server"),
+        ("postgresql://u:secret@/db?host=h,g", "one server"),
+        ("postgresql://u:secret@h/db?hostaddr=::1%2C::2", "one server"),
+        ("postgresql://u:secret@h/db?port=1,2", "one server"),
+        ("postgresql://u:secret@h/db?port=one", "port must be a number"),
+        ("postgresql://u:secret@h/db?port=123456", "port must be a number"),
         ("postgresql://u:sec/ret@h/db", "make no sense"),
         ("postgresql://u:1/secret@h/db", "make no sense"),
         ("postgresql://h/a:secret", "make no sense"),

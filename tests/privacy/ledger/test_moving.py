@@ -30,13 +30,14 @@ def test_every_entry_keeps_its_hash_and_one_says_where_it_came_from(source, targ
     before = list(source.rows)
     head = move(source, target, "me")
     assert target.rows[:3] == source.rows[:3] == before
-    assert target.rows[:4] == source.rows
+    assert target.rows[:4] == source.rows[:4]
     assert target.key == source.key
     entries = read_all(target, lambda entry: entry)[1]
     assert entries[-1].hash == head
     assert entries[3].facts.items() >= {"event": "moved", "to": "another list"}.items()
     assert entries[4].facts.items() >= {"event": "arrived", "from": "a list", "who": "me"}.items()
     assert len(entries) == 5
+    assert events(source) == [*events(target)[:4], "completed"]
 
 
 def test_a_ledger_that_was_moved_takes_nothing_more_and_says_where_to_go(source, target):
@@ -92,12 +93,61 @@ def test_a_move_that_was_made_already_says_where_to_go(source, target):
     assert target.rows == before
 
 
+def test_a_complete_move_is_never_made_again_whatever_has_that_name_now(source, target):
+    """The same path on another machine, or in a folder that was emptied, is another place."""
+    move(source, target, "me")
+    spending("r2").record(target)
+    elsewhere, before = ListStore(target.name), list(source.rows)
+    forget()
+    with pytest.raises(LedgerError, match=r"closed: it was moved to another list"):
+        move(source, elsewhere, "me")
+    assert elsewhere.rows == []
+    assert source.rows == before
+    assert events(source)[-2:] == ["moved", "completed"]
+
+
+@pytest.mark.parametrize("how", ["lost", "kept"])
+def test_a_move_whose_last_note_was_not_written_is_completed_by_the_next(source, target, how):
+    def fail():
+        source.commit_error = how if target.rows else None
+
+    source.before_write = fail
+    words = r"All entries are at another list, which can be spent on; a list is closed.* command"
+    with pytest.raises(LedgerError, match=words):
+        move(source, target, "me")
+    source.before_write, source.commit_error = lambda: None, None
+    spending("r2").record(target)
+    forget()
+    if how == "lost":
+        assert events(source)[-1] == "moved"
+        assert move(source, target, "me") == target.rows[-1][2].decode()
+    assert events(source)[-2:] == ["moved", "completed"]
+    with pytest.raises(LedgerError, match="is closed"):
+        move(source, target, "me")
+    assert events(target)[-2:] == ["arrived", "spent"]
+
+
+def test_a_closed_ledger_is_not_completed_by_another_one_in_its_place(source, target, monkeypatch):
+    def broken(key, rows, meanwhile):
+        meanwhile()
+        raise CommitFailed("the server is gone.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(target, "create", broken)
+        with pytest.raises(LedgerError):
+            move(source, target, "me")
+    writing.create(target, "them")
+    with pytest.raises(LedgerError, match="somebody made another ledger at another list"):
+        move(source, target, "me")
+    assert events(source)[-1] == "moved"
+
+
 def test_nobody_can_spend_in_both_places_at_any_moment(source, target):
     """Whoever looks while the source is being closed finds no target yet."""
     seen = []
-    source.before_write = lambda: seen.append(list(target.rows))
+    source.before_write = lambda: seen.append((events(source)[-1], len(target.rows)))
     move(source, target, "me")
-    assert seen == [[]]
+    assert seen == [("spent", 0), ("moved", 5)]
 
 
 def test_a_move_that_breaks_off_after_the_old_one_was_closed_is_completed_by_the_next(
@@ -119,9 +169,8 @@ def test_a_move_that_breaks_off_after_the_old_one_was_closed_is_completed_by_the
     with pytest.raises(LedgerError, match="was moved to another list"):
         move(source, ListStore("elsewhere"), "me")
     monkeypatch.setattr(target, "create", create)
-    length = len(source.rows)
     move(source, target, "me")
-    assert len(source.rows) == length  # closed once
+    assert events(source).count("moved") == 1  # closed once
     assert events(target)[-2:] == ["moved", "arrived"]
     spending("r2").record(target)
 
@@ -208,6 +257,7 @@ def test_a_clock_that_went_back_is_noted(source, target, monkeypatch):
     "facts",
     [
         {"event": "arrived", "from": "x", "when": "2099", "who": "me"},
+        {"event": "completed", "when": "2099", "who": "me"},
         {"event": "moved", "when": "2099", "who": "me"},
     ],
 )
@@ -220,10 +270,20 @@ def test_an_arrival_without_a_departure_and_a_departure_to_nowhere_make_no_sense
         ledger.spent()
 
 
-def test_a_spend_after_the_departure_makes_no_sense(ledger, path, tmp_path):
+@pytest.mark.parametrize("event", ["opened", "arrived", "completed"])
+def test_nothing_follows_a_complete_departure(ledger, path, tmp_path, event):
     ledger.move_to(tmp_path / "new.ledger")
+    facts = ledger.history()[1].facts | {"event": event, "when": "2099"}
+    with raw(path) as connection:
+        forge(connection, facts)
+    with pytest.raises(LedgerTampered, match="entry 5 makes no sense"):
+        ledger.spent()
+
+
+def test_a_spend_after_the_departure_makes_no_sense(ledger, path):
     facts = ledger.history()[1].facts | {"when": "2099"}
     with raw(path) as connection:
+        forge(connection, {"event": "moved", "to": "x", "when": "2099", "who": "me"})
         forge(connection, facts)
     with pytest.raises(LedgerTampered, match="entry 4 makes no sense"):
         ledger.spent()

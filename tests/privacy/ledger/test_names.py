@@ -51,6 +51,32 @@ def test_other_addresses_are_refused(name):
         resolved(name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "postgresql//u:secret@h/db",
+        "//u:secret@h/db",
+        "//secret@h",
+        "host=h dbname=secret",
+        "user=u password = secret",
+        "sqlite:///password=secret",
+        "service=secret",
+        "hostaddr=secret",
+        "x dbname=secret",
+    ],
+)
+def test_an_address_that_is_written_wrongly_is_no_file_and_not_repeated(name):
+    with pytest.raises(LedgerError, match="got another address") as caught:
+        resolved(name)
+    assert "secret" not in str(caught.value)
+
+
+def test_files_with_signs_of_addresses_in_their_names_are_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a@b.ledger", "a//b.ledger", "epsilon=1.ledger", "a//b/c@d", "ghost=1"):
+        assert resolved(name) == os.path.realpath(tmp_path / name)
+
+
 @pytest.mark.parametrize("name", ["", "sqlite:///", "a\0b", "sqlite:///a\0b"])
 def test_what_cannot_be_a_file_is_refused(name):
     with pytest.raises(LedgerError, match="path must name a file"):

@@ -21,6 +21,8 @@ SCHEMA = "cloakgp"
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,49}")
 _BEGINNING = re.compile(r"postgres(?:ql)?:", re.IGNORECASE)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:@,\[\]]*)(?::([0-9]{1,5}))?")
+_PORT = re.compile(r"[0-9]{1,5}")
+_SEVERAL = "a ledger has one server, and this names several"
 _SECRET = ("password", "sslpassword")
 #: What says which server and database it is; the rest says how to get there.
 _PLACE = ("host", "hostaddr", "port", "dbname", "service")
@@ -136,7 +138,7 @@ def server_address(text: str) -> Address:
     user, _, password = person.partition(":")
     found = _HOST.fullmatch(host)
     if "," in host:
-        raise _unreadable("a ledger has one server, and this names several")
+        raise _unreadable(_SEVERAL)
     if found is None or set(database) & set("/@:,"):
         raise _unreadable("host, port and database make no sense")
     parts = {"user": user, "password": password, "dbname": database}
@@ -150,6 +152,11 @@ def server_address(text: str) -> Address:
                 "sslmode=verify-full, each of them once"
             )
         told[name] = _plain(value)
+    # Escaped or not, libpq would try one after the other, and two servers are two budgets.
+    if any("," in told.get(name, "") for name in ("host", "hostaddr", "port")):
+        raise _unreadable(_SEVERAL)
+    if not _PORT.fullmatch(told.get("port", "5432")):
+        raise _unreadable("the port must be a number of 1 to 5 digits")
     schema = checked_schema(told.pop("schema", SCHEMA))
     if not told.get("dbname") and not told.get("service"):
         raise _unreadable("it names no database")

@@ -28,8 +28,9 @@ from cloakgp.privacy.mechanism.calibration import checked_budget
 Picked = TypeVar("Picked")
 #: Entries read in one transaction, and in one that keeps others from writing.
 BATCH, FEW = 5000, 50
-#: What entries tell.  A ledger that has moved is closed, and goes on where it has arrived.
-EVENTS = ("created", "opened", "spent", "moved", "arrived")
+#: What entries tell.  A ledger that has moved is closed, and goes on where it has arrived; once
+#: that is sure, "completed" ends the old one.
+EVENTS = ("created", "opened", "spent", "moved", "arrived", "completed")
 #: Ledgers that a process remembers.
 MOST_LEDGERS = 64
 
@@ -54,6 +55,7 @@ class Book:
     release_ids: set[str] = field(default_factory=set)
     owners: dict[str, list[str]] = field(default_factory=dict)  # data sets by their inputs
     moved: str = ""  # where the ledger goes on, if it is closed here
+    completed: bool = False  # it is known to go on there
 
     def account(self, dataset: str) -> Account:
         """Return the account of a data set, which must be open."""
@@ -93,12 +95,14 @@ class Book:
             )
         if (event == "created") != (entry.sequence == 1):
             raise tampered(self.name, "its beginning is missing")
-        if bool(self.moved) != (event == "arrived"):
+        if self.completed or bool(self.moved) != (event in ("arrived", "completed")):
             raise tampered(self.name, f"entry {entry.sequence} makes no sense")
         if event == "created":
             self.key_hash = facts["key"]
         elif event in ("moved", "arrived"):
             self.moved = str(facts["to"]) if event == "moved" else ""
+        elif event == "completed":
+            self.completed = True
         else:
             # A name that 0.1.0 wrote in decomposed form is the composed one.
             dataset = one_form(facts["dataset"])

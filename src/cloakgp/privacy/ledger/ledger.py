@@ -237,7 +237,8 @@ class Ledger:
         """Read and check the whole ledger, and return the hash of its last entry.
 
         Keep that hash elsewhere: given back as ``head``, it shows that nothing up to it was
-        rewritten, which the ledger alone cannot show against somebody who rewrites all of it.
+        rewritten, which the ledger alone cannot show against somebody who rewrites all of it.  Of
+        a ledger that was moved it is the hash with which it goes on in the new place.
         """
         store = self._store()
         book, hashes = read_all(store, lambda entry: entry.hash)
@@ -247,7 +248,7 @@ class Ledger:
                 f"the history of {store.name} does not hold the entry {head}: it was rewritten, or "
                 "this is an older copy or another ledger. Do not spend on it."
             )
-        return book.hash
+        return hashes[-2] if book.completed else book.hash
 
     def moved_to(self) -> str | None:
         """Return where this ledger goes on if it was moved and is closed, else None."""

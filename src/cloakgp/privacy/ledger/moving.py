@@ -1,19 +1,21 @@
 """Moving a ledger to another place: every entry with its hash, and then one place to spend from.
 
-The last entry of the old ledger says where it went, and closes it.  It is written when all entries
-are ready in the new place, but before anybody can see them there; so at no moment can both be spent
-on.  If it breaks off in between, neither can, and the same move again completes it.
+An entry of the old ledger says where it went, and closes it.  It is written when all entries are
+ready in the new place, but before anybody can see them there; so at no moment can both be spent on.
+If it breaks off in between, neither can, and the same move again completes it.  Once the new place
+was read, one more entry says so in the old one, and it is never moved again: an address or the name
+of a file may lead elsewhere tomorrow, or on another machine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cloakgp.privacy.ledger.book import Book, last_news, read_all, recall
+from cloakgp.privacy.ledger.book import Book, last_news, read_all, read_on, recall
 from cloakgp.privacy.ledger.errors import CommitFailed, LedgerError, moved, tampered
 from cloakgp.privacy.ledger.history import Entry, link, written
 from cloakgp.privacy.ledger.store import NewRow, Store
-from cloakgp.privacy.ledger.writing import following
+from cloakgp.privacy.ledger.writing import append, following
 
 #: How often to begin again because others spend meanwhile.
 ATTEMPTS = 20
@@ -61,9 +63,11 @@ def move(source: Store, target: Store, who: str | None) -> str:
             continue
         except CommitFailed as error:
             raise LedgerError(f"{error} {_again(source, target)}") from None
-        if not made:
-            raise _taken(source, target, plan)
-        return _verified(target, plan)
+        if not made and plan.departure is not None:
+            raise _taken(source, target)
+        last = _verified(target, plan, made)
+        _complete(source, target, who)
+        return last
     raise LedgerError(
         f"others spend on {source.name} all the time, so it could not be closed; it is as it was. "
         "Try again when it is quiet."
@@ -79,7 +83,7 @@ def _plan(source: Store, target: Store, who: str | None) -> _Move:
         departure = following(*last, {"event": "moved", "to": target.name}, who)
         rows.append((written(departure.facts), departure.hash))
         last = departure.sequence, departure.hash, departure.facts["when"]
-    elif book.moved != target.name:
+    elif book.completed or book.moved != target.name:
         raise moved(source.name, book.moved)
     arrival = following(*last, {"event": "arrived", "from": source.name}, who)
     rows.append((written(arrival.facts), arrival.hash))
@@ -96,27 +100,53 @@ def _row(name: str, entry: Entry) -> NewRow:
 
 
 # Proof: ledger.md
-def _verified(target: Store, plan: _Move) -> str:
-    """Read the new ledger from its beginning, and return its last hash if it has every entry."""
+def _verified(target: Store, plan: _Move, made: bool) -> str:
+    """Read the new ledger from its beginning, and return its last hash if it has every entry.
+
+    If it was made by an earlier attempt, that one wrote when it arrived.
+    """
     hashes = read_all(target, lambda entry: entry.hash)[1]
     target.check()
     # Others may have spent there by now.
-    if hashes[: len(plan.rows)] != [hash for _, hash in plan.rows]:
+    rows = plan.rows if made else plan.rows[:-1]
+    if hashes[: len(rows)] == [hash for _, hash in rows]:
+        return hashes[-1]
+    if made:
         raise tampered(target.name, "it is not what was moved there")
-    return hashes[-1]
+    raise _another(plan.source, target)
 
 
-def _taken(source: Store, target: Store, plan: _Move) -> LedgerError:
+# Proof: ledger.md
+def _complete(source: Store, target: Store, who: str | None) -> None:
+    """Write into the old ledger that it has arrived, so that it is never moved again."""
+    memory = recall(source)
+    try:
+        while not read_on(source, memory).completed:
+            with source.write() as transaction:
+                book = last_news(transaction, memory)
+                if book is not None and not book.completed:
+                    append(transaction, book, {"event": "completed"}, who)
+    except LedgerError as error:
+        raise LedgerError(
+            f"{error} All entries are at {target.name}, which can be spent on; {source.name} is "
+            "closed, and lacks a note that they arrived. Give the same command again to add it."
+        ) from None
+
+
+def _taken(source: Store, target: Store) -> LedgerError:
     """Return the error for a target that is not empty."""
-    if plan.departure is None:
-        return moved(source.name, target.name)
     if read_all(source, lambda entry: None)[0].moved:  # taken at the last moment
-        return LedgerError(
-            f"somebody made another ledger at {target.name} meanwhile. {_again(source, target)}"
-        )
+        return _another(source, target)
     return LedgerError(
         f"there is something at {target.name} already, and a ledger is moved to an empty place "
         f"only. {source.name} is as it was. Choose another place."
+    )
+
+
+def _another(source: Store, target: Store) -> LedgerError:
+    """Return the error for a target that somebody else took when the source was closed."""
+    return LedgerError(
+        f"somebody made another ledger at {target.name} meanwhile. {_again(source, target)}"
     )
 
 

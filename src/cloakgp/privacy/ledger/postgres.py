@@ -30,10 +30,11 @@ WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 #: For this transaction: what is not ours is not called by its short name; nobody waits for ever;
 #: a commit is on the disk when it is acknowledged, whatever the server has by default.
 SETTINGS = """
-SELECT set_config('search_path', 'pg_catalog, pg_temp', true),
-    set_config('lock_timeout', %(wait)s, true),
-    set_config('idle_in_transaction_session_timeout', %(wait)s, true),
-    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+    pg_catalog.set_config('lock_timeout', %(wait)s, true),
+    pg_catalog.set_config('idle_in_transaction_session_timeout', %(wait)s, true),
+    pg_catalog.set_config('synchronous_commit',
+        CASE pg_catalog.current_setting('synchronous_commit')
         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)
 """
 #: The entry that is known, the last one, and the key.

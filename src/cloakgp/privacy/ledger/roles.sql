@@ -7,7 +7,9 @@
 --                      UPDATE, DELETE, TRUNCATE or DROP, and no trigger to switch off
 --   {schema}_auditor   reads
 --
--- Roles belong to the whole server.  Give them to people, for instance:
+-- Roles belong to the whole server: whoever may spend here may spend in every database of it that
+-- has a ledger in a schema of this name.  Where that is not meant, give each schema a name of its
+-- own.  Give the roles to people, for instance:
 --
 --   CREATE ROLE alice LOGIN PASSWORD '...' IN ROLE {schema}_spender;
 --   GRANT {schema}_auditor TO bob;
@@ -23,6 +25,7 @@ BEGIN
     END LOOP;
 END
 $$;
+ALTER ROLE {schema}_owner NOLOGIN;
 
 ALTER SCHEMA {schema} OWNER TO {schema}_owner;
 ALTER TABLE {schema}.history OWNER TO {schema}_owner;
