@@ -25,8 +25,9 @@ def main() -> int:
         for _, group in itertools.groupby(modules, lambda module: module.folder):
             together = list(group)
             print(f"\n{', '.join(module.name for module in together)}", flush=True)
-            for number, module in enumerate(together):
-                if functions.prepare(module, is_listed, fresh=options.fresh and not number):
+            functions.prepare(together[0], fresh=options.fresh)
+            for module in together:
+                if functions.forget_survivors(module, is_listed):
                     constants.forget_survivors(module, is_listed)
             with shared_server(together):
                 functions.run(together, options.jobs)

@@ -44,11 +44,8 @@ class Verdict:
     outcome: str  # "killed", "time limit or crash", "survived" or "not run"
 
 
-def prepare(module: Module, is_listed: Callable[[Verdict], bool], *, fresh: bool) -> bool:
-    """Copy sources and tests into the folder of a module; keep results of unchanged functions.
-
-    Return whether the tests have changed, so that survivors that are not listed need another trial.
-    """
+def prepare(module: Module, *, fresh: bool) -> None:
+    """Copy sources and tests into the folder of a module; keep results of unchanged functions."""
     folder = module.folder
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
@@ -69,7 +66,6 @@ def prepare(module: Module, is_listed: Callable[[Verdict], bool], *, fresh: bool
         sources=json.dumps([str(p) for p in sources]), tests=json.dumps([str(p) for p in tests])
     )
     _write(folder / "pyproject.toml", (ROOT / "pyproject.toml").read_bytes() + settings.encode())
-    return _forget_survivors(module, is_listed)
 
 
 def run(modules: list[Module], jobs: int) -> None:
@@ -138,11 +134,12 @@ def _outcome(code: int | None) -> str:
     return "killed" if code in KILLED else "time limit or crash"
 
 
-def _forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> bool:
+def forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> bool:
     """With other tests than last time, those that were not killed get another chance.
 
-    Those that are listed stay as they are: no test is expected to kill them.  A time limit may be
-    the fault of a busy machine, so these get another chance in every run.
+    Return whether the tests are others.  Those that are listed stay as they are: no test is
+    expected to kill them.  A time limit may be the fault of a busy machine, so these get another
+    chance in every run.
     """
     files = [ROOT / path for path in module.test_files()]
     state = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

@@ -108,7 +108,7 @@ class Job:
         """Open the private column and release what was planned; the spend is recorded before."""
         settings = self.settings
         now = self._read_again()
-        if now.outputs is None or not _same(now, self.columns):
+        if now.outputs is None or not same_columns(now, self.columns):
             raise CommandError(f"{printable(self.data)} changed since the plan; start again")
         y: Any = now.outputs
         if isinstance(y, pd.DataFrame) and len(settings.output) == 1:
@@ -168,7 +168,7 @@ def _kinds(settings: Settings) -> dict[str, Any]:
     return {"stated": settings.columns, "found_levels": settings.found_levels}
 
 
-def _same(now: Columns, then: Columns) -> bool:
+def same_columns(now: Columns, then: Columns) -> bool:
     """Tell whether the public columns are those that the plan was made from."""
     if isinstance(now.inputs, BlockTable):
         # Blocks know when their files were written; the fit compares what is in them.

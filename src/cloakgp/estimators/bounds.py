@@ -18,8 +18,9 @@ from sklearn.utils import check_random_state
 
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.estimators.accounts import open_account
-from cloakgp.estimators.people import as_blocks, encoded
-from cloakgp.inputs.blocks.table import BlockColumn
+from cloakgp.estimators.people import as_blocks, encoded, identity_of
+from cloakgp.inputs.blocks.sources import blocks_of
+from cloakgp.inputs.blocks.table import BlockColumn, BlockTable
 from cloakgp.inputs.checks import check_apart, owner_codes, shape_of
 from cloakgp.inputs.columns import Column
 from cloakgp.plan.bounds import BoundsGrid, BoundsPlan, PrivateBounds, total_of
@@ -59,8 +60,8 @@ def private_bounds(
         The shares of the values that should lie below each bound.
     groups : one owner for each row, default None
         Who owns which rows, if people own several: their rows count together.
-    inputs : table, default None
-        The public inputs, by which a ledger knows the people.
+    inputs : table, in memory or in blocks, default None
+        The public inputs, by which a ledger knows the people: as the release after it has them.
     columns : mapping of names to columns, default None
         What columns of the inputs are, as estimators are told it.
     ledger, dataset
@@ -87,9 +88,12 @@ def private_bounds(
         raise ValueError("a trial with random_state cannot be recorded in a ledger")
     rows = _count(y)
     shape_of(y, rows)
-    table = None if inputs is None else encoded(inputs, columns, "inputs")[0]
-    if table is not None and len(table) != rows:
-        raise ValueError(f"inputs has {len(table)} rows, and y has {rows}")
+    table: Any = blocks_of(inputs, columns)
+    if table is None and inputs is not None:
+        table = encoded(inputs, columns, "inputs")[0]
+    told = rows if table is None else table.rows if isinstance(table, BlockTable) else len(table)
+    if told != rows:
+        raise ValueError(f"inputs has {told} rows, and y has {rows}")
     asked = BoundsGrid(grid, quantiles, epsilon)  # type: ignore[arg-type]
     owners = owner_codes(groups, rows, inputs)
     plan = asked.plan(rows, groups=owners)
@@ -103,7 +107,7 @@ def private_bounds(
             what="private_bounds",
             parameters=plan.parameters,
             release_id=uuid.uuid4().hex,
-            inputs=table,
+            inputs=identity_of(table) if isinstance(table, BlockTable) else table,
             stated=(plan.epsilon, 0.0),
         )
     if random_state is not None:

@@ -130,3 +130,50 @@ def test_a_plan_with_owners_compares_limits(table):
 )
 def test_settings_that_contradict_each_other_are_refused(table, words, message):
     fails(run("plan", table, "--inputs", "age", *words), message)
+
+
+def recorded_inputs(book):
+    """Return by what the ledger knows the inputs of each spend but the first."""
+    return [e.facts["inputs"] for e in book.history() if e.facts["event"] == "spent"][1:]
+
+
+@pytest.mark.slow
+def test_a_release_after_a_choice_of_bounds_is_known_to_be_of_the_same_people(tmp_path):
+    """Also if inputs are categories, dates or missing: both commands read them in one way."""
+    book, path = account_in_use(tmp_path), tmp_path / "people.csv"
+    frame = people(200)
+    frame["region"] = np.where(np.arange(200) % 3 == 0, "north", "south")
+    frame.loc[5, "region"] = None
+    frame["born"] = [f"19{n % 90 + 10}-01-02" for n in range(200)]
+    frame.to_csv(path, index=False)
+    told = ("--inputs", "age,region,born", "--output", "height")
+    told += ("--levels", "region=north,south", "--dates", "born=1950-01-01")
+    told += ("--missing", "region=level", "--ledger", tmp_path / "ledger", "--dataset", "people")
+    chosen = run("bounds", path, *told, "--grid", "0:400:11", "--epsilon", "8", "--yes", "--json")
+    assert chosen.exit_code == 0, chosen.output
+    more = ("--bounds", "0,400", "--epsilon", "1", "--kernel", "900*RBF(20)", "--design", "total")
+    released = run("release", path, *told, *more, "--out", tmp_path / "pub", "--yes")
+    assert released.exit_code == 0, released.output
+    first, second = recorded_inputs(book)
+    assert first == second is not None
+
+
+@pytest.mark.slow
+def test_a_folder_is_read_in_blocks_as_a_release_reads_it(tmp_path):
+    book, folder = account_in_use(tmp_path), tmp_path / "people"
+    folder.mkdir()
+    for number, part in enumerate((people(150), people(150))):
+        part.to_parquet(folder / f"{number}.parquet")
+    account = ("--ledger", tmp_path / "ledger", "--dataset", "people")
+    plan = run("bounds", folder, *CHOOSE, "--plan-only")
+    assert "by 300 rows" in " ".join(plan.stdout.split())
+    chosen = run("bounds", folder, *CHOOSE, "--yes", *account)
+    assert chosen.exit_code == 0, chosen.output
+    assert "takes them for public ones" in " ".join(chosen.stdout.split())
+    told = ("--inputs", "age", "--output", "height", "--bounds", "0,400", "--epsilon", "1")
+    released = run("release", folder, *told, "--out", tmp_path / "pub", "--yes", *account)
+    assert released.exit_code == 0, released.output
+    first, second = recorded_inputs(book)
+    assert first == second is not None
+    owned = run("bounds", folder, *CHOOSE, "--groups", "age", "--plan-only")
+    assert "--groups cannot be combined with a folder" in " ".join(owned.stderr.split())

@@ -4,8 +4,10 @@ False-alarm rates: a χ² test fails a right mechanism once in a million.
 """
 
 import math
+import multiprocessing
 from dataclasses import dataclass
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -94,12 +96,41 @@ def test_one_person_moves_no_loss_further_than_said(data):
     assert max(moved) <= most_rows(groups, len(values)) * (len(GRID) - 1)
 
 
+def watched(values, beyond, groups=None, low=0):
+    """Return what both choices are told, if the first one chooses ``low``."""
+    told = []
+
+    def choose(losses, sensitivities, choice, rehearsal):
+        told.append((losses, sensitivities, choice))
+        return low if len(told) == 1 else 0
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "choose", choose)
+        found = select_bounds([Held(len(values), values)], GRID, beyond, 0.5, groups=groups)
+    assert (found.low, found.high) == (low, low + 1)
+    return told
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_the_losses_and_sensitivities_of_both_choices_are_those_of_the_definition(data):
+    values = data.draw(st.lists(st.floats(-2, 9), min_size=1, max_size=12))
+    groups = data.draw(st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values)))
+    beyond = (data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5)))
+    low = data.draw(st.integers(0, len(GRID) - 2))
+    right, own = Loss.of(values, GRID, beyond), max(map(groups.count, groups))
+    first, second = watched(values, beyond, groups, low)
+    moves, choice = own * (len(GRID) - 1), core.Choice(0.5, "exponential")
+    assert first == (right.lows, [moves] * len(right.lows), choice)
+    assert second == (right.highs[low], [moves] * len(right.highs[low]), choice)
+
+
 def test_an_owner_of_three_rows_moves_a_loss_by_three():
     groups, beyond = ["a", "a", "b", "a"], (0, 0)
     one, two = (Loss.of(v, GRID, beyond) for v in ([-1, -1, 2, -1], [9, 9, 2, 9]))
     assert max(np.abs(np.subtract(one.lows, two.lows))) == 3 * (len(GRID) - 1)
     assert most_rows(groups, 4) == 3
-    assert most_rows(None, 4) == 1
+    assert most_rows(["a", "b"], 2) == most_rows(None, 4) == most_rows([], 0) == 1
 
 
 def seen(values, beyond, epsilon, groups=None):
@@ -180,6 +211,48 @@ def test_parts_in_any_order_give_the_same_counts():
         found = core._counted(some, edges, 100)
         assert np.array_equal(found.below, whole.below)
         assert np.array_equal(found.above, whole.above)
+
+
+def test_parts_without_rows_count_nothing_and_impossible_ones_are_refused():
+    parts = [Held(0, []), Held(3, [1.0, 2.0, 3.0])]
+    assert core._counted(parts, core.checked_grid(GRID), 3).rows == 3
+    assert select_bounds(parts, GRID, (1, 1), 1.0).private
+    for rows in (-1, 0.5):
+        with pytest.raises(ValueError, match=r"^rows must be a whole number"):
+            select_bounds([Held(rows, [1.0])], GRID, (1, 1), 1.0)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_workers_write_no_file_and_are_not_waited_for_forever(monkeypatch, jobs):
+    made = []
+
+    class Workers(joblib.Parallel):
+        def __init__(self, **options):
+            made.append((self, options))
+            super().__init__(**options)
+
+    monkeypatch.setattr(core, "Parallel", Workers)
+    with joblib.parallel_config(backend="threading", n_jobs=jobs):
+        counted([1.0, 2.0])
+    ((workers, options),) = made
+    assert options == {"max_nbytes": None, "return_as": "generator"}
+    assert workers.timeout == (None if jobs == 1 else core.PATIENCE)
+
+
+def test_a_worker_that_does_not_answer_is_told_of(monkeypatch):
+    class Silent:
+        n_jobs = 2
+
+        def __init__(self, **_):
+            pass
+
+        def __call__(self, tasks):
+            raise multiprocessing.TimeoutError
+
+    monkeypatch.setattr(core, "Parallel", Silent)
+    noise = Noise(commit=lambda: pytest.fail("it was spent"))
+    with pytest.raises(ValueError, match="a worker has not answered"):
+        select_bounds([Held(1, [1.0])], GRID, (1, 1), 1.0, noise=noise)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ is one entry of the ledger; this command is for those who want to look at the bo
 from __future__ import annotations
 
 import sys
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
 
 from cloakgp.cli.commands.release import check_consent
+from cloakgp.cli.job import same_columns
 from cloakgp.cli.progress import Progress, WatchedLedger
 from cloakgp.cli.screen import complain, print_json, say, screen, working
 from cloakgp.cli.settings.options import (
@@ -29,10 +32,13 @@ from cloakgp.cli.settings.options import (
     setting_option,
     told_inputs,
 )
-from cloakgp.cli.tables import read_columns
+from cloakgp.cli.tables import Columns, read_columns
+from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
 from cloakgp.cli.wording import explained
+from cloakgp.cli.workers import threads
 from cloakgp.errors import CommandError, printable
 from cloakgp.estimators.bounds import private_bounds
+from cloakgp.inputs.blocks.table import BlockTable
 from cloakgp.plan.bounds import BoundsGrid, BoundsPlan
 
 EXAMPLES = (
@@ -81,19 +87,25 @@ def bounds_command(
     if len(names["output"]) != 1:
         raise CommandError("--output must name one private column; bounds are chosen for one")
     told = told_inputs(names["inputs"], levels=levels, dates=dates, missing=missing)
-    kinds: dict[str, Any] = {"stated": told.columns, "found_levels": told.found_levels}
-    owners, sign = read_setting("groups", groups), read_setting("decimal", decimal)
+    read = partial(
+        _read,
+        data,
+        names["inputs"],
+        names["output"],
+        read_setting("groups", groups),
+        read_setting("decimal", decimal),
+        stated=told.columns,
+        found_levels=told.found_levels,
+    )
     shares = read_setting("bounds_quantiles", quantiles) or (0.01, 0.99)
     candidates = read_setting("bounds_grid", grid)
     with explained():
         asked = BoundsGrid(candidates, shares, epsilon)
     with working():
-        public = read_columns(
-            data, names["inputs"], owners, present=names["output"], decimal=sign, **kinds
-        )
-        assert isinstance(public.inputs, pd.DataFrame)
+        public = read(private=False)
+        rows = public.inputs.rows if isinstance(public.inputs, BlockTable) else len(public.inputs)
         with explained():
-            plan = asked.plan(len(public.inputs), groups=public.groups)
+            plan = asked.plan(rows, groups=public.groups)
     if plan_only or not as_json:
         _show(plan, as_json)
     if plan_only:
@@ -105,15 +117,13 @@ def bounds_command(
     with working() as step:
         step("Reading the private column and choosing")
         progress.private = True
-        now = read_columns(
-            data, names["inputs"], owners, outputs=names["output"], decimal=sign, **kinds
-        )
-        assert isinstance(now.outputs, pd.DataFrame)
-        if not public.inputs.equals(now.inputs):
+        now = read(private=True)
+        if now.outputs is None or not same_columns(now, public):
             raise CommandError(f"{printable(data)} changed since the plan; start again")
-        with explained(ours_only=True):
+        y: Any = now.outputs
+        with explained(ours_only=True), threads(None):
             chosen = private_bounds(
-                now.outputs[names["output"][0]],
+                y[names["output"][0]] if isinstance(y, pd.DataFrame) else y,
                 candidates,
                 epsilon,
                 shares,
@@ -130,10 +140,30 @@ def bounds_command(
     say(
         screen(),
         f"Bounds of {names['output'][0]}: {chosen.lo:g} to {chosen.hi:g}. They cost epsilon = "
-        f"{epsilon:g}, which adds to what a release spends: give it --bounds "
-        f"{chosen.lo:g},{chosen.hi:g} and count both, in one ledger. `cloakgp release --bounds "
-        "private` chooses bounds and states the total itself.",
+        f"{epsilon:g}. A release with --bounds {chosen.lo:g},{chosen.hi:g} takes them for public "
+        "ones and states its own epsilon without this: count both, in one ledger. `cloakgp release "
+        "--bounds private` chooses bounds and states the total itself.",
     )
+
+
+def _read(
+    data: Path,
+    inputs: tuple[str, ...],
+    output: tuple[str, ...],
+    owners: str | None,
+    sign: str,
+    *,
+    private: bool,
+    **kinds: Any,
+) -> Columns:
+    """Read the columns as a release reads them, so that a ledger knows the people again.
+
+    In blocks, the private column is named here and opened by the core.
+    """
+    if come_in_blocks(data, owners):
+        return scan_columns(data, inputs, output, **kinds)
+    wanted: dict[str, Any] = {"outputs" if private else "present": output}
+    return read_columns(data, inputs, owners, decimal=sign, **wanted, **kinds)
 
 
 def _show(plan: BoundsPlan, as_json: bool) -> None:
