@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 
 from tools.mutants import constants, functions
@@ -22,16 +21,15 @@ def main() -> int:
     options = parser.parse_args()
     modules = [MODULES[name] for name in options.modules or MODULES]
     if not options.report:
-        for _, group in itertools.groupby(modules, lambda module: module.folder):
-            together = list(group)
-            print(f"\n{', '.join(module.name for module in together)}", flush=True)
-            functions.prepare(together[0], fresh=options.fresh)
-            for module in together:
-                if functions.forget_survivors(module, is_listed):
-                    constants.forget_survivors(module, is_listed)
-            with shared_server(together):
-                functions.run(together, options.jobs)
-                constants.run(together)
+        for module in modules:
+            print(f"\n{module.name}", flush=True)
+            functions.prepare(module, fresh=options.fresh)
+            if functions.forget_survivors(module, is_listed):
+                constants.forget_survivors(module, is_listed)
+            with shared_server(module):
+                functions.run(module, options.jobs)
+                constants.run(module)
+            report([module], keep=True)
     return 0 if report(modules, keep=not options.report) else 1
 
 

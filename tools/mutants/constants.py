@@ -42,21 +42,16 @@ class Mutant:
         return f"{self.source}::{self.name} {self.before} -> {self.after} {digest}"
 
 
-def run(modules: list[Module]) -> None:
-    """Test all mutants of constants that have no verdict yet, of modules in one folder."""
-    waiting = [
-        (module, mutant)
-        for module in modules
-        for mutant in mutants(module)
-        if mutant.key not in _known(module)
-    ]
+def run(module: Module) -> None:
+    """Test all mutants of constants that have no verdict yet."""
+    waiting = [mutant for mutant in mutants(module) if mutant.key not in _known(module)]
     if not waiting:
         return
-    folder = _prepared(modules[0])
-    tests, seconds = _tests(modules[0])
+    folder = _prepared(module)
+    tests, seconds = _tests(module)
     if _exit_code(folder, tests, seconds) != 0:
-        raise SystemExit(f"the tests of {modules[0].name} fail without any mutant")
-    for module, mutant in waiting:
+        raise SystemExit(f"the tests of {module.name} fail without any mutant")
+    for mutant in waiting:
         target = folder / mutant.source
         original = target.read_bytes()
         target.write_bytes(mutant.content)

@@ -49,7 +49,7 @@ def prepare(module: Module, *, fresh: bool) -> None:
     folder = module.folder
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
-    sources, tests = module.mutated_files(), module.test_files()
+    sources, tests = module.source_files(), module.test_files()
     shutil.rmtree(folder / "tests", ignore_errors=True)
     shutil.rmtree(folder / "mutants" / "tests", ignore_errors=True)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
@@ -68,10 +68,10 @@ def prepare(module: Module, *, fresh: bool) -> None:
     _write(folder / "pyproject.toml", (ROOT / "pyproject.toml").read_bytes() + settings.encode())
 
 
-def run(modules: list[Module], jobs: int) -> None:
-    """Test all mutants that have no verdict yet, of modules in one folder, one after another."""
-    folder = modules[0].folder
-    sources = [str(path) for module in modules for path in module.source_files()]
+def run(module: Module, jobs: int) -> None:
+    """Test all mutants that have no verdict yet."""
+    folder = module.folder
+    sources = [str(path) for path in module.source_files()]
     command = [sys.executable, "-m", "tools.mutants.worker", str(jobs), *sources]
     paths = {"MUTANTS_STARTERS": str(folder / "starters.txt")}
     subprocess.run(command, cwd=folder, env=environment(folder / "mutants") | paths, check=True)

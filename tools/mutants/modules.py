@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORE = Path("src/cloakgp/privacy")
 TESTS = Path("tests/privacy")
-#: Every room or module has a folder here: a copy of sources and tests, and the results so far.
+#: Every module has a folder here: a copy of sources and tests, and the results so far.
 WORKSHOP = ROOT / "build" / "mutants"
 #: Survivors and why they may survive.
 LIST = ROOT / TESTS / "mutants.toml"
@@ -19,9 +19,23 @@ DOORS = "mechanism/test_numbers.py"
 NOT_BEHAVIOUR = "test_proofs.py"
 
 
-#: Files of the ledger, each of which all tests of the ledger are run against.
-LEDGER = ("names", "inputs", "errors", "store", "history", "accounts", "book", "writing")
-LEDGER = (*LEDGER, "sqlite", "ledger", "address", "tables", "postgres", "moving")
+#: Files of the ledger, and the tests of the ledger that are run against each.
+LEDGER = {
+    "names": ("names", "ledger"),
+    "inputs": ("inputs", "ledger", "book"),
+    "errors": ("errors", "ledger", "book"),
+    "store": ("book",),
+    "history": ("history", "ledger", "book"),
+    "accounts": ("accounts", "ledger", "book"),
+    "book": ("book", "ledger", "history", "moving", "inputs", "damage"),
+    "writing": ("writing", "book", "ledger", "inputs", "moving"),
+    "sqlite": ("sqlite", "damage", "processes", "ledger"),
+    "ledger": ("ledger", "names", "history", "moving", "sqlite"),
+    "address": ("address", "names"),
+    "tables": ("tables", "postgres"),
+    "postgres": ("postgres", "tables"),
+    "moving": ("moving",),
+}
 
 
 @dataclass(frozen=True)
@@ -30,17 +44,11 @@ class Module:
 
     name: str
     tests: tuple[str, ...]  # patterns in TESTS
-    room: str = ""  # modules of a room have their tests in common, and run them together
 
     @property
     def folder(self) -> Path:
         """Where its mutants live."""
-        return WORKSHOP / (self.room or self.name)
-
-    def mutated_files(self) -> list[Path]:
-        """Return the files of all modules in this folder."""
-        together = [each for each in MODULES.values() if each.folder == self.folder]
-        return [path for each in together for path in each.source_files()]
+        return WORKSHOP / self.name
 
     def source_files(self) -> list[Path]:
         """Its file, from the root of the project; names of the ledger's modules begin with it."""
@@ -95,6 +103,6 @@ MODULES = {
         Module("totals", (*_in("accounting", "totals", "profiles"), DOORS)),
         Module("shares", (*_in("accounting", "shares", "totals", "profiles"), DOORS)),
         Module("filter", (*_in("accounting", "filter"), DOORS)),
-        *(Module(f"ledger.{name}", ("ledger/test_*.py", DOORS), "ledger") for name in LEDGER),
+        *(Module(f"ledger.{n}", (*_in("ledger", *tests), DOORS)) for n, tests in LEDGER.items()),
     )
 }

@@ -1,4 +1,4 @@
-"""One PostgreSQL server for all mutants of the ledger: each run of tests has a database in it."""
+"""One PostgreSQL server for all mutants of a module: each run of tests has a database in it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tools.mutants.modules import ROOT, Module
 
 
 @contextlib.contextmanager
-def shared_server(modules: list[Module]) -> Iterator[None]:
-    """Start a server, if these modules have tests that ask for one and there are programs for it.
+def shared_server(module: Module) -> Iterator[None]:
+    """Start a server, if a module has tests that ask for one and there are programs for it.
 
     Without one every mutant starts its own, and the tests skip if that is not possible.
     """
-    if not any(module.room == "ledger" for module in modules):
+    if not any('"postgres"' in (ROOT / path).read_text() for path in module.test_files()):
         yield
         return
     sys.path.insert(0, str(ROOT / "tests"))
