@@ -24,6 +24,9 @@ RESULTS = ROOT / "docs" / "results"
 SCRATCH = ROOT / "build" / "experiments"
 #: Rooms of the package that no number of an experiment comes from.
 SILENT = (
+    "__init__.py",
+    "_version.py",
+    "errors.py",
     "cli",
     "web",
     "plot",
@@ -75,10 +78,14 @@ def _pieces(node: ast.AST) -> Iterator[str]:
         if isinstance(part, ast.ClassDef):
             yield from _pieces(part)
             part.body = []
-        elif isinstance(part, ast.Import | ast.ImportFrom):
+        elif isinstance(part, ast.Import | ast.ImportFrom) or _is_list_of_names(part):
             continue
         if not _is_string(part):
             yield ast.dump(_without_strings(part))
+
+
+def _is_list_of_names(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
 
 
 def _without_strings(tree: ast.AST) -> ast.AST:
