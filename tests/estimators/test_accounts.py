@@ -16,6 +16,7 @@ from cloakgp import (
     Release,
 )
 from cloakgp.estimators.accounts import open_account
+from cloakgp.privacy.ledger import LedgerError
 
 ADDRESS = "postgresql://alice:hush%2Fhush@server/budgets"
 
@@ -90,3 +91,10 @@ def test_a_fit_spends_on_a_server_and_its_release_knows_nothing_of_it(postgres, 
     for text in told:
         for secret in (PASSWORD, ESCAPED):
             assert secret.encode() not in text
+
+
+@pytest.mark.parametrize("address", ["host=h password=s3cret", "postgresql//u:s3cret@h/db"])
+def test_an_address_that_was_mistyped_is_refused_before_it_can_be_shown(address):
+    with pytest.raises(LedgerError, match="not repeated here") as caught:
+        PrivateGPRegressor(bounds=(0, 1), ledger=address, dataset="people")
+    assert "s3cret" not in str(caught.value)

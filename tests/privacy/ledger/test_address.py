@@ -105,6 +105,9 @@ def test_passwords_are_taken_out_of_what_others_say():
     [
         ("postgresql:secret", "does not begin"),
         ("sqlite://secret/db", "does not begin"),
+        ("host=h password=secret", "does not begin"),
+        ("password=secret://u@h/db", "does not begin"),
+        ("postgresqlsecret://u@h/db", "does not begin"),
         ("postgresql://u:secret@h", "no database"),
         ("postgresql://u:secret@h/", "no database"),
         ("postgresql://u:secret@h,g/db", "one server"),
@@ -143,6 +146,19 @@ def test_an_address_that_cannot_be_read_is_refused_and_not_repeated(text, words)
 def test_what_is_meant_to_be_a_server_is_never_taken_for_a_file():
     for text in ("postgresql://h/db", "postgres://h/db", "PostgreSQL://h/db", "postgresql:/h/db"):
         assert is_address(text)
+    for mistyped in (
+        "postgresql//u:secret@h/db",
+        "//u:secret@h/db",
+        "//secret@h",
+        "host=h user=u",
+        "user=u password = secret",
+        "service=secret",
+        "hostaddr=secret",
+        "x dbname=secret",
+    ):
+        assert is_address(mistyped)
+    for file in ("a@b", "a//b", "epsilon=1.ledger", "a//b/c@d", "ghost=1", "sqlite://a@b"):
+        assert not is_address(file)
     for other in ("postgresql.ledger", "my postgresql://h/db", "sqlite:///a", None, 3):
         assert not is_address(other)
 

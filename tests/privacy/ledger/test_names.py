@@ -51,20 +51,7 @@ def test_other_addresses_are_refused(name):
         resolved(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "postgresql//u:secret@h/db",
-        "//u:secret@h/db",
-        "//secret@h",
-        "host=h dbname=secret",
-        "user=u password = secret",
-        "sqlite:///password=secret",
-        "service=secret",
-        "hostaddr=secret",
-        "x dbname=secret",
-    ],
-)
+@pytest.mark.parametrize("name", ["//u:secret@h/db", "dbname=secret", "sqlite:///password=secret"])
 def test_an_address_that_is_written_wrongly_is_no_file_and_not_repeated(name):
     with pytest.raises(LedgerError, match="got another address") as caught:
         resolved(name)

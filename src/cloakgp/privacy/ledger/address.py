@@ -20,6 +20,8 @@ SCHEMA = "cloakgp"
 #: Roles are named after the schema, and PostgreSQL cuts names after 63 characters.
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,49}")
 _BEGINNING = re.compile(r"postgres(?:ql)?:", re.IGNORECASE)
+#: An address that lost its beginning, or one in words ("host=... password=...").
+_MISTYPED = re.compile(r"(?<!:)//[^/]*@|\b(?:host|hostaddr|dbname|password|service)\s*=")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:@,\[\]]*)(?::([0-9]{1,5}))?")
 _PORT = re.compile(r"[0-9]{1,5}")
 _SEVERAL = "a ledger has one server, and this names several"
@@ -123,14 +125,14 @@ class Address:
 # Proof: ledger.md
 def is_address(place: object) -> bool:
     """Tell whether this is meant to be a server, so that nothing takes it for a file."""
-    return isinstance(place, str) and _BEGINNING.match(place) is not None
+    return isinstance(place, str) and bool(_BEGINNING.match(place) or _MISTYPED.search(place))
 
 
 # Proof: ledger.md
 def server_address(text: str) -> Address:
     """Read an address, or refuse it without repeating any of it."""
     scheme, separator, rest = text.partition("://")
-    if not separator or not is_address(f"{scheme}:"):
+    if not separator or not _BEGINNING.fullmatch(f"{scheme}:"):
         raise _unreadable("it does not begin with postgresql://")
     rest, _, query = rest.partition("?")
     place, _, database = rest.partition("/")

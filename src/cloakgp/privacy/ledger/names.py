@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import re
 import socket
 import unicodedata
 from datetime import UTC, datetime
@@ -14,8 +13,6 @@ from cloakgp.privacy.ledger.errors import LedgerError
 
 #: Characters of a name.
 LONGEST_NAME = 200
-#: An address that lost its beginning, or one in words ("host=... password=..."), is no file.
-_NO_FILE = re.compile(r"//[^/]*@|\b(host|hostaddr|dbname|password|service)\s*=")
 
 
 def checked_name(parameter: str, name: object) -> str:
@@ -49,8 +46,7 @@ def resolved(path: str | os.PathLike[str]) -> str:
     """
     name = os.fspath(path)
     scheme, separator, rest = name.partition("://")
-    other = separator and (scheme != "sqlite" or not rest.startswith("/"))
-    if other or is_address(name) or _NO_FILE.search(name):
+    if is_address(name) or (separator and (scheme != "sqlite" or not rest.startswith("/"))):
         # What it is instead may hold a password, so it is not repeated.
         raise LedgerError(
             "a ledger is a file, sqlite:///FILE, or postgresql://USER@HOST/DATABASE as a string; "
