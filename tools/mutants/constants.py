@@ -21,7 +21,7 @@ from tools.mutants.functions import Verdict, environment
 from tools.mutants.modules import ROOT, Module
 
 #: Seconds after which a mutant counts as hanging, beside five times what the tests take.
-SECONDS = 60.0
+SECONDS = 300.0
 ARITHMETIC = ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop
 
 

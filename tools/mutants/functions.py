@@ -28,8 +28,8 @@ pytest_add_cli_args_test_selection = {tests}
 pytest_add_cli_args = ["-m", "not slow", "-p", "tools.mutants.plugin", "-p", "no:cacheprovider"]
 on_dependency_change = "ignore"
 use_git_change_detection = false
-timeout_multiplier = 5.0
-timeout_constant = 10.0
+timeout_multiplier = 20.0
+timeout_constant = 100.0
 """
 
 

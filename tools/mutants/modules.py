@@ -30,7 +30,7 @@ LEDGER = {
     "book": ("book", "ledger", "history", "moving", "inputs", "damage"),
     "writing": ("writing", "book", "ledger", "inputs", "moving"),
     "sqlite": ("sqlite", "damage", "processes", "ledger"),
-    "ledger": ("ledger", "names", "history", "moving", "sqlite"),
+    "ledger": ("ledger", "names", "history", "moving", "inputs", "sqlite"),
     "address": ("address", "names"),
     "tables": ("tables", "postgres"),
     "postgres": ("postgres", "tables"),

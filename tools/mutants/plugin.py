@@ -9,6 +9,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def pytest_configure() -> None:
     settings.load_profile("mutants")
 
 
+@cache
 def _durations() -> dict[str, float]:
     found = Path("mutmut-stats.json")
     return json.loads(found.read_text())["duration_by_test"] if found.exists() else {}

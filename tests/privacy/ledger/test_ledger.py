@@ -136,6 +136,15 @@ def test_whoever_makes_and_opens_a_ledger_is_named_in_it(path):
     assert [entry.facts["who"] for entry in ledger.history()] == ["ada", "ada"]
 
 
+def test_a_ledger_is_named_and_known_by_its_file_or_its_address_without_the_password(tmp_path):
+    here, there = Ledger(tmp_path / "a"), Ledger("postgresql://alice:secret@server/budgets")
+    assert (here.name, here.address) == (str(tmp_path / "a"), None)
+    assert (there.name, there.path) == ("postgresql://alice@server/budgets", None)
+    again = Ledger("postgresql://alice@server/budgets")
+    assert there == again
+    assert hash(there) == hash(again) != hash(here)
+
+
 def test_an_unknown_data_set_has_no_history(ledger):
     for act in (ledger.history, ledger.spent, ledger.remaining, ledger.balances):
         with pytest.raises(LedgerError, match=r"no data set 'peple' \(it has: 'people'\)"):

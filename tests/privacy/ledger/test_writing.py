@@ -1,13 +1,39 @@
 """What is written under the lock, and what a commit that goes wrong has done."""
 
+import hashlib
 import json
 
 import pytest
-from ledger_helpers import opening, spending
+from ledger_helpers import ListStore, opening, spending
 
 from cloakgp.privacy.ledger import LedgerError, writing
 from cloakgp.privacy.ledger.book import read_all, read_on, recall
 from cloakgp.privacy.ledger.errors import CommitFailed
+
+
+def test_the_first_entry_tells_the_format_and_a_hash_of_the_key():
+    store = ListStore()
+    writing.create(store, "me")
+    facts = json.loads(store.rows[0][1])
+    assert facts == {
+        "event": "created",
+        "format": 1,
+        "key": hashlib.sha256(store.key).hexdigest(),
+        "when": facts["when"],
+        "who": "me",
+    }
+
+
+def test_a_ledger_that_may_have_been_made_or_not_is_asked_for_again(monkeypatch):
+    def broken(key, rows):
+        raise CommitFailed("the server is gone.")
+
+    store = ListStore()
+    monkeypatch.setattr(store, "create", broken)
+    words = r"^the server is gone\. Nothing was spent\. Whether the ledger was made is seen when"
+    with pytest.raises(LedgerError, match=words) as caught:
+        writing.create(store, "me")
+    assert type(caught.value) is LedgerError
 
 
 def test_a_commit_that_failed_and_left_nothing_says_so(store):
