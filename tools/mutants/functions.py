@@ -19,6 +19,7 @@ from tools.mutants.operators import desugared
 #: What tells one verdict from another among the exit codes of mutmut.
 KILLED, SURVIVED = {1, 3}, {0, 5, 33}
 UNDECIDED = {None, 2}  # not run, or interrupted
+TIME_IS_UP = 36  # of the processor, as the plugin counts it: a busy machine changes nothing
 
 SETTINGS = """
 [tool.mutmut]
@@ -138,8 +139,8 @@ def forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> bo
     """With other tests than last time, those that were not killed get another chance.
 
     Return whether the tests are others.  Those that are listed stay as they are: no test is
-    expected to kill them.  A time limit may be the fault of a busy machine, so these get another
-    chance in every run.
+    expected to kill them.  A limit of time by the clock may be the fault of a busy machine, so
+    these get another chance in every run.
     """
     files = [ROOT / path for path in module.test_files()]
     state = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
@@ -149,7 +150,8 @@ def forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> bo
     forgotten: dict[Path, list[str]] = {}
     for meta, key, verdict in _by_key(module):
         if verdict.outcome in again and not is_listed(verdict):
-            forgotten.setdefault(meta, []).append(key)
+            if json.loads(meta.read_text())["exit_code_by_key"][key] != TIME_IS_UP:
+                forgotten.setdefault(meta, []).append(key)
     for meta, keys in forgotten.items():
         found = json.loads(meta.read_text())
         found["exit_code_by_key"].update(dict.fromkeys(keys))

@@ -37,10 +37,20 @@ def test_every_part_of_an_address_reaches_the_connection():
         "application_name": "cloakgp",
     }
     assert address.schema == "trial"
+    named = server_address("postgresql://h/db?application_name=a=b")
+    assert dict(named.parameters)["application_name"] == "a=b"
     plain = server_address("postgres:///db")
     assert plain.parameters == (("dbname", "db"),)
     assert plain.schema == "cloakgp"
     assert plain.keywords()["connect_timeout"] == "10"
+
+
+@pytest.mark.parametrize("name", ["passfile", "application_name", "sslrootcert", "require_auth"])
+def test_what_says_how_to_get_there_may_be_in_an_address(name):
+    address = server_address(f"postgresql://h/db?{name}=x")
+    assert address.keywords()[name] == "x"
+    assert str(address) == f"postgresql://h/db?{name}=x"
+    assert address.name == "postgresql://h/db"
 
 
 def test_an_address_is_written_without_passwords_and_read_again():
@@ -57,6 +67,8 @@ def test_an_address_is_written_without_passwords_and_read_again():
         "postgresql:///?service=ledger",
         "postgresql://a@h/db",
         "postgresql://a@h:65535/db",
+        "postgresql://a%2Fb@c%2Fd/e%2Ff",
+        "postgresql://X@Xh/X?application_name=a%3Db",
     ):
         assert str(server_address(text)) == text
 
@@ -98,6 +110,11 @@ def test_passwords_are_taken_out_of_what_others_say():
     secrets = Secrets({"password": "a b", "sslpassword": "a b c"})
     assert secrets.hide("x a b y a%20b z a b c") == "x *** y *** z ***"
     assert Secrets({"password": ""}).hide("abc") == "abc"
+    # The longest first, or a part of it would be left; and however it is escaped.
+    secrets = Secrets({"password": "b", "sslpassword": "abc"})
+    assert secrets.hide("x abc y") == "x *** y"
+    assert Secrets({"password": "p/w"}).hide("x p%2Fw y p/w") == "x *** y ***"
+    assert repr(secrets) == "Secrets(...)"
 
 
 @pytest.mark.parametrize(
@@ -120,6 +137,7 @@ def test_passwords_are_taken_out_of_what_others_say():
         ("postgresql://u:secret@h/db?port=123456", "port must be a number"),
         ("postgresql://u:sec/ret@h/db", "make no sense"),
         ("postgresql://u:1/secret@h/db", "make no sense"),
+        ("postgresql://u:secret://x@h/db", "make no sense"),
         ("postgresql://h/a:secret", "make no sense"),
         ("postgresql://h/a,secret", "make no sense"),
         ("postgresql://u:sec?ret@h/db", "make no sense"),

@@ -38,6 +38,7 @@ def test_every_entry_keeps_its_hash_and_one_says_where_it_came_from(source, targ
     assert entries[4].facts.items() >= {"event": "arrived", "from": "a list", "who": "me"}.items()
     assert len(entries) == 5
     assert events(source) == [*events(target)[:4], "completed"]
+    assert read_all(source, lambda entry: entry.facts["who"])[1][3:] == ["me", "me"]
 
 
 def test_a_ledger_that_was_moved_takes_nothing_more_and_says_where_to_go(source, target):
@@ -70,7 +71,7 @@ def test_a_ledger_can_move_on(source, target):
     assert events(third) == [*events(source)[:3], "moved", "arrived", "moved", "arrived"]
     with pytest.raises(LedgerError, match="moved to a third list"):
         spending("r2").record(target)
-    with pytest.raises(LedgerError, match="moved to another list"):
+    with pytest.raises(LedgerError, match="the ledger a list is closed: it was moved to another"):
         move(source, ListStore("a fourth list"), "me")
 
 
@@ -127,7 +128,10 @@ def test_a_move_whose_last_note_was_not_written_is_completed_by_the_next(source,
     assert events(target)[-2:] == ["arrived", "spent"]
 
 
-def test_a_closed_ledger_is_not_completed_by_another_one_in_its_place(source, target, monkeypatch):
+@pytest.mark.parametrize("other", ["new", "older copy"])
+def test_a_closed_ledger_is_not_completed_by_another_one_in_its_place(
+    source, target, monkeypatch, other
+):
     def broken(key, rows, meanwhile):
         meanwhile()
         raise CommitFailed("the server is gone.")
@@ -136,7 +140,11 @@ def test_a_closed_ledger_is_not_completed_by_another_one_in_its_place(source, ta
         patch.setattr(target, "create", broken)
         with pytest.raises(LedgerError):
             move(source, target, "me")
-    writing.create(target, "them")
+    if other == "new":
+        writing.create(target, "them")
+    else:
+        before = [(entry.decode(), link.decode()) for _, entry, link in source.rows[:-1]]
+        target.create(source.key, before)
     with pytest.raises(LedgerError, match="somebody made another ledger at another list"):
         move(source, target, "me")
     assert events(source)[-1] == "moved"
@@ -160,7 +168,7 @@ def test_a_move_that_breaks_off_after_the_old_one_was_closed_is_completed_by_the
         raise CommitFailed("the server is gone.")
 
     monkeypatch.setattr(target, "create", broken)
-    words = r"the server is gone\. a list may be closed by now, and another list not made yet"
+    words = r"is gone\. a list may be closed by now, and another list not made.* where it ended\.$"
     with pytest.raises(LedgerError, match=words) as caught:
         move(source, target, "me")
     assert type(caught.value) is LedgerError
@@ -238,11 +246,33 @@ def test_somebody_who_takes_the_place_at_the_last_moment_is_told_of(source, targ
         move(source, target, "me")
 
 
-def test_a_target_that_is_not_what_was_moved_there_is_refused(source, target, monkeypatch):
+@pytest.mark.parametrize("less", [slice(0, 1), slice(0, -1)])
+def test_a_target_that_is_not_what_was_moved_there_is_refused(source, target, monkeypatch, less):
     create = target.create
-    monkeypatch.setattr(target, "create", lambda key, rows, meanwhile: create(key, rows[:1]))
-    with pytest.raises(LedgerTampered, match="it is not what was moved there"):
+    monkeypatch.setattr(target, "create", lambda key, rows, meanwhile: create(key, rows[less]))
+    with pytest.raises(LedgerTampered, match=r"ledger another list .*it is not what was moved"):
         move(source, target, "me")
+
+
+def test_the_medium_of_the_new_place_is_checked(source, target, monkeypatch):
+    def damaged():
+        raise LedgerError("the disk is broken.")
+
+    monkeypatch.setattr(target, "check", damaged)
+    with pytest.raises(LedgerError, match="the disk is broken"):
+        move(source, target, "me")
+    assert events(source)[-1] == "moved"
+
+
+def test_whoever_completes_a_move_at_the_same_time_writes_one_note(source, target):
+    def others():
+        if target.rows:
+            source.before_write = lambda: None
+            moving._complete(source, target, "them")
+
+    source.before_write = others
+    move(source, target, "me")
+    assert events(source)[-2:] == ["moved", "completed"]
 
 
 def test_a_clock_that_went_back_is_noted(source, target, monkeypatch):
@@ -295,7 +325,7 @@ def test_an_entry_that_is_not_written_as_we_write_it_is_not_moved(ledger, path, 
     with raw(path) as connection:
         forge(connection, entry)
     assert ledger.spent("d") == 0.0
-    with pytest.raises(LedgerTampered, match="entry 3 is not written as cloakgp writes it"):
+    with pytest.raises(LedgerTampered, match=rf"{path} is .*entry 3 is not written as cloakgp"):
         ledger.move_to(tmp_path / "new.ledger")
     assert ledger.moved_to() is None
 

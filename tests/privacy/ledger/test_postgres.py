@@ -263,6 +263,16 @@ def test_others_are_waited_for_so_long_and_no_longer(ledger, server, schema, mon
     spend(ledger)
 
 
+def test_whoever_settles_waits_for_the_lock(ledger, server, schema, monkeypatch):
+    """A commit that is still going on holds it."""
+    with psycopg.connect(server.dsn()) as other:
+        other.execute(f"SELECT {schema}.lock_head()")
+        monkeypatch.setattr(postgres, "BUSY_SECONDS", 0.2)
+        with pytest.raises(LedgerError, match="others kept it busy"):
+            store_of(ledger).settle()
+    store_of(ledger).settle()
+
+
 def test_a_process_that_hangs_with_the_lock_loses_it_and_spends_nothing(ledger, monkeypatch):
     append = writing.append
 
@@ -564,8 +574,8 @@ def test_a_pickle_asks_for_the_password_and_takes_it_from_the_environment(ledger
 
 def test_an_error_of_a_server_that_quotes_the_password_is_shown_without_it(ledger):
     store = store_of(ledger)
-    error = psycopg.OperationalError(f"who is {PASSWORD}?\n  and {ESCAPED}.")
-    assert store._reason(error) == f"the ledger {store.name} cannot be used: who is ***? and ***"
+    error = psycopg.OperationalError(f"who is {PASSWORD}?\n  and {ESCAPED} X.")
+    assert store._reason(error) == f"the ledger {store.name} cannot be used: who is ***? and *** X"
 
 
 def test_without_the_driver_a_ledger_on_a_server_says_what_to_install(monkeypatch):
