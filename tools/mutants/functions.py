@@ -149,9 +149,9 @@ def forget_survivors(module: Module, is_listed: Callable[[Verdict], bool]) -> bo
     again = {"time limit or crash"} if known else {"time limit or crash", "survived"}
     forgotten: dict[Path, list[str]] = {}
     for meta, key, verdict in _by_key(module):
-        if verdict.outcome in again and not is_listed(verdict):
-            if json.loads(meta.read_text())["exit_code_by_key"][key] != TIME_IS_UP:
-                forgotten.setdefault(meta, []).append(key)
+        sure = json.loads(meta.read_text())["exit_code_by_key"][key] == TIME_IS_UP
+        if verdict.outcome in again and not sure and not is_listed(verdict):
+            forgotten.setdefault(meta, []).append(key)
     for meta, keys in forgotten.items():
         found = json.loads(meta.read_text())
         found["exit_code_by_key"].update(dict.fromkeys(keys))
