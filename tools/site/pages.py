@@ -26,12 +26,16 @@ MOVED = {
 #: What is below each page, in the order of the menus.  Sphinx complains about pages left out.
 BELOW = {
     "index.md": (
-        *("tutorial", "guide", "gallery/index", "api/index", "coming-from/index"),
-        *("how-it-works", "results/index", "project"),
+        *("Tutorial <tutorial>", "Guide <guide>", "Gallery <gallery/index>", "API <api/index>"),
+        *("Coming from … <coming-from/index>", "How it works <how-it-works>"),
+        *("Results <results/index>", "Project <project>"),
     ),
-    "how-it-works.md": ("theory", "notation", "architecture", "proofs/index"),
-    "coming-from/index.md": ("scikit-learn", "diffprivlib", "dp-wizard", "paper"),
-    "results/index.md": ("../benchmarks",),
+    "how-it-works.md": ("Theory <theory>", "notation", "Proofs <proofs/index>", "architecture"),
+    "coming-from/index.md": (
+        *("scikit-learn <scikit-learn>", "diffprivlib <diffprivlib>"),
+        *("DP Wizard <dp-wizard>", "The paper <paper>"),
+    ),
+    "results/index.md": ("Benchmarks <../benchmarks>",),
     "project.md": ("security", "stability", "changelog", "contributing"),
     "proofs/index.md": (
         *("mechanism/calibration", "mechanism/quantisation", "mechanism/discrete"),
