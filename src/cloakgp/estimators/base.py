@@ -106,7 +106,20 @@ class PrivateGP(BaseEstimator):
         return tags
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation at X into its parts: see ``Uncertainty``."""
+        """Split the standard deviation at X into its parts.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        parts : Uncertainty
+            Standard deviations ``latent`` (what would remain without privacy), ``dp`` (what privacy
+            adds), ``observation`` (how outputs scatter around f) and ``hyperparameters`` (what not
+            knowing them adds); ``curve`` is that of f, ``total`` that of one new output.
+        """
         return self._fitted().uncertainty(self._points(X))
 
     def predict_interval(
@@ -114,9 +127,22 @@ class PrivateGP(BaseEstimator):
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X.
 
-        ``of="curve"``: it holds what is predicted with probability ``coverage``.  ``of="person"``:
-        it holds the outputs of that share of new people.  ``clip="bounds"`` keeps both ends within
-        the public bounds.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        coverage : float, default=0.95
+            The probability that the interval holds what it is of.
+        of : {"curve", "person"}, default="curve"
+            Of what people share (f, the probability of a class, the rate), or of the output of one
+            more person.
+        clip : {"bounds", None}, default=None
+            f may leave the public bounds far from people; "bounds" keeps results within them.
+
+        Returns
+        -------
+        low, high : arrays of shape (P,), (P, D) or (P, K)
+            The ends of the interval at each point.
         """
         return self._fitted().predict_interval(self._points(X), coverage, of=of, clip=clip)
 
@@ -130,8 +156,24 @@ class PrivateGP(BaseEstimator):
     ) -> pd.DataFrame:
         """Compare ``max_rows``: fewer rows of each person, less noise for all.  Reads no y.
 
-        One row for each of the ``limits``, with the noise for privacy, the uncertainty without it
-        and the forecast of both together, at the points of a plan with all rows.
+        Parameters
+        ----------
+        X : array, data frame or blocks of shape (N, L)
+            Public inputs, one row for each output.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row; required here.
+        limits : sequence of int or None, default=(1, 2, 5, None)
+            The values of ``max_rows`` to compare; None stands for all rows.
+        **more : dict
+            Further arguments of ``plan``, such as ``exposure``.
+
+        Returns
+        -------
+        table : DataFrame
+            One row for each of the ``limits``, with the noise for privacy, the uncertainty without
+            it and the forecast of both together, at the points of a plan with all rows.
         """
         if groups is None:
             raise ValueError("groups is missing: name the owner of each row to compare max_rows")
@@ -143,7 +185,13 @@ class PrivateGP(BaseEstimator):
         )
 
     def selection_bounds(self) -> tuple[float, float]:
-        """Return the bounds of outputs and predictions in a private search."""
+        """Return the bounds of outputs and predictions in a private search.
+
+        Returns
+        -------
+        lo, hi : float
+            Public bounds; −1 and 1 for two classes.
+        """
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
     def public_facts(
@@ -153,7 +201,26 @@ class PrivateGP(BaseEstimator):
         groups: Any = None,
         max_rows: int | None = None,
     ) -> Facts:
-        """Return what a plan is drawn from, without its design, for a private search."""
+        """Return what a plan is drawn from, without its design, for a private search.  Reads no y.
+
+        Parameters
+        ----------
+        X : array, data frame or blocks of shape (N, L)
+            Public inputs, one row for each output.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row, if people own several: their rows are protected together.
+            None: every row is another person.
+        max_rows : int, default=None
+            At most this many rows of each owner count, chosen without their outputs; less noise for
+            all.  None: all rows.  ``compare_max_rows`` helps to decide.
+
+        Returns
+        -------
+        facts : Facts
+            The public facts of the release that a fit would make.
+        """
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
     def _fitted(self) -> Release:

@@ -41,28 +41,103 @@ MUCH_LOST = 0.1
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release would publish and how good it would be.  Nothing is spent yet."""
+    """What a release would publish and how good it would be.  Nothing is spent yet.
+
+    Made by ``plan`` of an estimator.  Given to ``fit`` of the same estimator with the same inputs,
+    it is released as it is.
+
+    Attributes
+    ----------
+    facts : Facts
+        The public facts of the release: model, workload, bounds, budget and settings.
+    design : Design
+        The sketch that was found, with its certificate.
+    sketch : Sketch
+        The same on its grid, as the core will use it.
+    request : Request or None
+        What it was made for, if an estimator has made it.
+    choice : BoundsPlan or None
+        The private choice of bounds that comes first, from the same budget, if there is one.
+
+    See Also
+    --------
+    PrivateGPRegressor.plan : Makes a plan; so do the other estimators.
+    Release : What a fit publishes.
+
+    Notes
+    -----
+    A plan follows from X and the settings alone.  It may be shown to anybody, and choosing
+    settings by it costs no budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp import PrivateGPRegressor
+    >>> X = np.linspace(0, 10, 200)[:, None]
+    >>> plan = PrivateGPRegressor(bounds=(0, 1), epsilon=1.0).plan(X)
+    >>> plan.epsilon, plan.delta
+    (1.0, 1e-05)
+    >>> bool(plan.gap <= 1e-6)  # the design is proven to be the best there is
+    True
+    >>> plan.noise_std.shape == (len(plan.points),)
+    True
+    """
 
     facts: Facts
     design: Design
     sketch: Sketch
-    request: Request | None = None  # what it was made for, if an estimator has made it
-    choice: BoundsPlan | None = None  # of bounds that are chosen first, from the same budget
+    request: Request | None = None
+    choice: BoundsPlan | None = None
 
     @classmethod
     def draw(cls, facts: Facts, request: Request | None = None) -> Plan:
-        """Find the design and work out what follows."""
+        """Find the design and work out what follows.
+
+        Parameters
+        ----------
+        facts : Facts
+            The public facts of the release.
+        request : Request, default=None
+            What the plan is made for, so that ``fit`` knows it again.
+
+        Returns
+        -------
+        plan : Plan
+            The plan with the best sketch for these facts.
+        """
         design = facts.find_design()
         return cls(facts, design, facts.sketch(design), request)
 
     @classmethod
     def outline(cls, facts: Facts) -> Plan:
-        """Return a plan that publishes one sum of all outputs, whatever else would be better."""
+        """Return a plan that publishes one sum of all outputs, whatever else would be better.
+
+        Parameters
+        ----------
+        facts : Facts
+            The public facts of the release.
+
+        Returns
+        -------
+        plan : Plan
+            A plan that was not designed, for those who need its facts alone.
+        """
         design = Design(np.ones((1, facts.columns)), 0.0, 1.0, "not designed")
         return cls(facts, design, facts.sketch(design))
 
     def check_same(self, now: Request) -> None:
-        """Refuse to stand for what is asked for now, unless it is the same in every digit."""
+        """Refuse to stand for what is asked for now, unless it is the same in every digit.
+
+        Parameters
+        ----------
+        now : Request
+            What a fit is asked for.
+
+        Raises
+        ------
+        ValueError
+            If inputs or settings differ; the message names them.
+        """
         if self.request is None:
             raise ValueError("plan was not made by an estimator; leave it out or plan again")
         self.request.check_same(now)
@@ -147,17 +222,58 @@ class Plan:
         return float(np.sqrt(self.facts.weights @ squared))
 
     def compare_epsilons(self, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
-        """Return what the same release would cost in accuracy at other budgets."""
+        """Return what the same release would cost in accuracy at other budgets.
+
+        Parameters
+        ----------
+        epsilons : sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
+            The budgets to compare.
+
+        Returns
+        -------
+        table : DataFrame
+            One row for each budget: typical and largest noise, published values, gap.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cloakgp import PrivateGPRegressor
+        >>> plan = PrivateGPRegressor(bounds=(0, 1)).plan(np.linspace(0, 10, 100)[:, None])
+        >>> table = plan.compare_epsilons((0.5, 2.0))
+        >>> bool(table["typical_noise_std"][0] > table["typical_noise_std"][1])
+        True
+        """
         return pd.DataFrame([self.at_epsilon(float(e))._row() for e in epsilons])
 
     def compare_designs(self) -> pd.DataFrame:
-        """Return what the other designs would give at the same budget."""
+        """Return what the other designs would give at the same budget.
+
+        Returns
+        -------
+        table : DataFrame
+            One row for each design: typical and largest noise, published values, gap.
+        """
         return pd.DataFrame([self._with(design=name)._row() for name in get_args(DesignName)])
 
     def required_epsilon(self, max_std: float) -> float:
         """Return the smallest ε at which privacy adds at most ``max_std`` at every point.
 
         Exact to one part in a thousand, on the safe side.  Spends nothing.
+
+        Parameters
+        ----------
+        max_std : float
+            The noise that is wanted at most, as a standard deviation in the units of the plan.
+
+        Returns
+        -------
+        epsilon : float
+            The budget to ask for.
+
+        Raises
+        ------
+        ValueError
+            If no budget is enough.
         """
         if not (isinstance(max_std, Real) and max_std > 0):
             raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
@@ -186,6 +302,20 @@ class Plan:
 
         y are the training outputs within ``selection_bounds``, z is standard normal.  For classes y
         is −1 or 1, and the prediction is the log-odds after one Newton step.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to predict at.
+
+        Returns
+        -------
+        offset : array of shape (P,)
+            The prediction if every output were 0.
+        G : array of shape (P, N)
+            How far each output moves each prediction.
+        tau : array of shape (P,)
+            The standard deviation of the noise in each prediction.
         """
         decoder = self.facts.first_decoder(self.sketch.rounded)
         lo, hi = self.facts.selection_bounds
@@ -197,7 +327,13 @@ class Plan:
         return offset, B @ decoder.T / (hi - lo), noise
 
     def summary(self) -> str:
-        """Say in a few lines what would be released and at what price."""
+        """Say in a few lines what would be released and at what price.
+
+        Returns
+        -------
+        text : str
+            Plain text; ``print(plan)`` shows the same.
+        """
         facts = self.facts
         guarantee = f"(epsilon={self.total_epsilon:g}, delta={self.delta:g})-private"
         if facts.noise_std == 0.0:
@@ -294,7 +430,13 @@ class Plan:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan's figures for machines."""
+        """Return the plan's figures for machines.
+
+        Returns
+        -------
+        figures : dict
+            Numbers, strings and None, as JSON can hold them.
+        """
         facts = self.facts
         return {
             "epsilon": self.epsilon,
@@ -322,7 +464,14 @@ class Plan:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the noise at every workload point as a table."""
+        """Return the noise at every workload point as a table.
+
+        Returns
+        -------
+        table : DataFrame
+            The inputs of each point, ``noise_std``, ``total_std`` and ``floor_std``; several
+            outputs have a column each.
+        """
         frame = self.facts.encoding.frame(self.facts.codes_of(self.points))
         columns = {
             "noise_std": self.noise_std,
@@ -337,7 +486,23 @@ class Plan:
     def plot(self, **kwargs: Any) -> Figure:
         """Draw the noise that privacy would add: over one input, two, or each of more, and by ε.
 
-        ``max_std`` marks the noise that is wanted at most, and the ε that it takes.
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw, for one input and one output.  None: a new figure, with a panel of
+            budgets.
+        target_names : sequence of str, default=None
+            Names of the outputs.
+        max_std : float, default=None
+            Marks the noise that is wanted at most, and the ε that it takes.
+        epsilons : sequence of float, default=None
+            The budgets to compare; an empty list leaves that panel out.  None: some around the
+            plan's.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            The picture.
         """
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_plan
@@ -356,13 +521,34 @@ class Plan:
         return plan
 
     def at_epsilon(self, epsilon: float) -> Plan:
-        """Return the plan of the same release at another budget, to look at: no fit takes it."""
+        """Return the plan of the same release at another budget, to look at: no fit takes it.
+
+        Parameters
+        ----------
+        epsilon : float
+            The other budget.
+
+        Returns
+        -------
+        plan : Plan
+            The best plan for it.
+        """
         return self._with(budget=self._budget_at(epsilon))
 
     def near(self, epsilon: float) -> Plan:
         """Return nearly the plan of ``at_epsilon``, found from the design of this one: quickly.
 
         For pictures of several budgets.  A sketch of very many people stays as it is.
+
+        Parameters
+        ----------
+        epsilon : float
+            The other budget.
+
+        Returns
+        -------
+        plan : Plan
+            A plan for it, whose ``gap`` says how good it is.
         """
         facts = replace(self.facts, budget=self._budget_at(epsilon), gap=NEARLY)
         few = facts.columns <= MOST_NEAR
@@ -391,8 +577,19 @@ class Plan:
     def forecast(self, points: Array) -> tuple[Array, Array]:
         """Return what privacy adds to the standard deviation, and what is there without it.
 
-        Each is (P,), or (P, D) for several outputs: means over the outlook, so that a case that is
-        unlikely but bad does not drown the others.
+        Means over the outlook, so that a case that is unlikely but bad does not drown the others.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to look at.
+
+        Returns
+        -------
+        noise_std : array of shape (P,) or (P, D)
+            What privacy adds at each point.
+        floor_std : array of shape (P,) or (P, D)
+            What remains without privacy.
         """
         added, floors = [], []
         for cases in self._cases(points):

@@ -34,8 +34,17 @@ TAIL = 60.0
 class Noise:
     """Where noise comes from: OpenDP, or for a rehearsal, which is not private, a function.
 
-    ``commit`` is called when all has been checked, before any noise is drawn: it records the spend,
-    and if it fails nothing is published.
+    Parameters
+    ----------
+    rehearsal : callable, default=None
+        (scale, count) → noise; makes the result not private.  None: OpenDP draws.
+    commit : callable, default=None
+        Called when all has been checked, before any noise is drawn: it records the spend, and if it
+        fails nothing is published.
+
+    See Also
+    --------
+    release : Takes it.
     """
 
     rehearsal: Callable[[float, int], NDArray[Any]] | None = None  # (scale, count) -> noise
