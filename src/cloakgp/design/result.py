@@ -52,7 +52,7 @@ class Design:
     @property
     def certified(self) -> bool:
         """Whether the gap meets the target."""
-        return self.gap <= TARGET_GAP
+        return bool(self.gap <= TARGET_GAP)
 
 
 def status_of(gap: float, iterations: int, reason: str) -> str:

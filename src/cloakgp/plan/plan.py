@@ -7,6 +7,7 @@ point, and what other budgets or designs would give.  Nothing here sees y or spe
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -221,7 +222,7 @@ class Plan:
             squared = squared.mean(axis=1)
         return float(np.sqrt(self.facts.weights @ squared))
 
-    def compare_epsilons(self, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
+    def compare_epsilons(self, epsilons: Sequence[float] = EPSILONS) -> pd.DataFrame:
         """Return what the same release would cost in accuracy at other budgets.
 
         Parameters
@@ -483,7 +484,14 @@ class Plan:
                 frame[name if values.ndim == 1 else f"{name}_{c}"] = column
         return frame
 
-    def plot(self, **kwargs: Any) -> Figure:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        target_names: Sequence[str] | None = None,
+        max_std: float | None = None,
+        epsilons: Sequence[float] | None = None,
+    ) -> Figure:
         """Draw the noise that privacy would add: over one input, two, or each of more, and by ε.
 
         Parameters
@@ -507,7 +515,7 @@ class Plan:
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_plan
 
-        return plot_plan(self, **kwargs)
+        return plot_plan(self, ax, target_names=target_names, max_std=max_std, epsilons=epsilons)
 
     def __str__(self) -> str:
         return self.summary()

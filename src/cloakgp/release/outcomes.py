@@ -39,11 +39,35 @@ class LatentRelease(Release):
     """A release whose outputs are not f itself."""
 
     def latent_at_people(self, column: int) -> Array:
-        """Return the decoded f at the training inputs, where the next iteration starts."""
+        """Return the decoded f at the training inputs, where the next iteration starts.
+
+        Parameters
+        ----------
+        column : int
+            The number of the output column.
+
+        Returns
+        -------
+        latents : array of shape (N,)
+            The mean of f at each of them.
+        """
         return mixtures_of(self)[column].mean(self.facts.X)
 
     def average(self, points: Array, of: Callable[[Array, Array], Array]) -> Array:
-        """Return the mean over settings of ``of`` mean and variance of f, (P, D)."""
+        """Return the mean over settings of a function of mean and variance of f.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to predict at.
+        of : callable
+            (means, variances) → values, each of one row for each setting.
+
+        Returns
+        -------
+        average : array of shape (P, D)
+            By how much each setting counts.
+        """
         with decoding():
             return finite(
                 np.column_stack(
@@ -55,7 +79,20 @@ class LatentRelease(Release):
             )
 
     def quantiles(self, points: Array, share: float) -> Array:
-        """Return the quantile of f at each point, (P, D)."""
+        """Return a quantile of f at each point.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to predict at.
+        share : float
+            The probability of what lies below.
+
+        Returns
+        -------
+        quantiles : array of shape (P, D)
+            Of every output column.
+        """
         with decoding():
             ends = [mixture.quantile(points, share) for mixture in mixtures_of(self)]
             return finite(np.column_stack(ends))

@@ -571,7 +571,7 @@ class Release(Published):
         """
         write_file(path, report_page(self, signature).encode(), "report")
 
-    def plot(self, **kwargs: Any) -> Figure:
+    def plot(self, ax: Any = None, *, clip: Clip | None = "bounds") -> Figure:
         """Draw the prediction with its bands, over one input, two, or each of more.  Never y.
 
         Parameters
@@ -589,7 +589,7 @@ class Release(Published):
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_release
 
-        return plot_release(self, **kwargs)
+        return plot_release(self, ax, clip=clip)
 
     def to_frame(self, X: ArrayLike | None = None, *, clip: Clip | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations as a table.

@@ -50,7 +50,7 @@ def total_guarantee(spends: Sequence[Spend], delta: float) -> float:
     >>> from cloakgp.privacy import Spend, gaussian_sigma, total_guarantee
     >>> one = Spend.gaussian(gaussian_sigma(1.0, 1e-5))
     >>> round(total_guarantee([one, one], 1e-5), 3)  # less than 2
-    1.471
+    1.465
     """
     delta = checked_delta(delta)
     if not spends:

@@ -42,6 +42,16 @@ class Fold:
     See Also
     --------
     select : Takes the folds of every candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Fold
+    >>> test, train = np.arange(2), np.arange(2, 4)
+    >>> mean = np.full((2, 2), 0.5)  # both predictions are the mean of those who train
+    >>> fold = Fold(test, train, np.zeros(2), mean, np.zeros(2))
+    >>> fold.G @ np.array([1.0, 3.0])
+    array([2., 2.])
     """
 
     test: ArrayLike

@@ -53,6 +53,12 @@ class Choice:
     See Also
     --------
     select : Takes it.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Choice
+    >>> Choice(0.5)
+    Choice(epsilon=0.5, mechanism='exponential')
     """
 
     epsilon: float

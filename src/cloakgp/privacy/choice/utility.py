@@ -63,6 +63,16 @@ def utility_sensitivity(
     See Also
     --------
     select : Chooses among candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Fold, utility_sensitivity
+    >>> test, train = np.arange(2), np.arange(2, 4)
+    >>> mean = np.full((2, 2), 0.5)  # both predictions are the mean of those who train
+    >>> fold = Fold(test, train, np.zeros(2), mean, np.zeros(2))
+    >>> round(utility_sensitivity([fold], (0, 10)), 3)  # who is tested: 10; who trains: 2 times 5
+    10.0
     """
     lo, width = _checked_bounds(bounds)
     people = 1 + max((int(np.max(f.test, initial=-1)) for f in folds), default=-1)
@@ -123,8 +133,10 @@ def select(
     >>> from cloakgp.privacy import Choice, Fold, select
     >>> y = np.full(200, 2.0)
     >>> test, train = np.arange(200), np.array([], dtype=int)
-    >>> guesses = [Fold(test, train, np.full(200, at), np.zeros((200, 0)), np.zeros(200))
-    ...            for at in (2.0, 9.0)]
+    >>> guesses = [
+    ...     Fold(test, train, np.full(200, at), np.zeros((200, 0)), np.zeros(200))
+    ...     for at in (2.0, 9.0)
+    ... ]
     >>> select([[g] for g in guesses], y, (0, 10), Choice(1.0)).index  # but for e^-69
     0
     """
@@ -199,6 +211,19 @@ def select_labels(
     See Also
     --------
     select : For numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Choice, Fold, select_labels
+    >>> labels = ["no"] * 200
+    >>> test, train = np.arange(200), np.array([], dtype=int)
+    >>> guesses = [
+    ...     Fold(test, train, np.full(200, at), np.zeros((200, 0)), np.zeros(200))
+    ...     for at in (-1.0, 1.0)
+    ... ]
+    >>> select_labels([[g] for g in guesses], labels, ["no", "yes"], Choice(1.0)).index
+    0
     """
     codes, count = checked_labels(labels, classes, people=len(np.asarray(labels)))
     if count != 2:

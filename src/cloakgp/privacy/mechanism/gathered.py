@@ -122,6 +122,13 @@ class Bounded(Kind):
     See Also
     --------
     release_gathered : Takes it as ``kind``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Bounded
+    >>> Bounded(np.array([0.0, 0.0]), np.array([1.0, 9.0]), flat=False).columns
+    2
     """
 
     lo: Floats
@@ -158,6 +165,12 @@ class Labelled(Kind):
     See Also
     --------
     release_gathered : Takes it as ``kind``.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Labelled
+    >>> Labelled(("no", "yes")).sensitivity, round(Labelled(("a", "b", "c")).sensitivity, 3)
+    (1.0, 1.414)
     """
 
     classes: tuple[Any, ...]
@@ -195,6 +208,12 @@ class Counted(Kind):
     See Also
     --------
     release_gathered : Takes it as ``kind``.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Counted
+    >>> Counted(20).cap
+    20.0
     """
 
     cap: float
@@ -256,6 +275,25 @@ def release_gathered(
     See Also
     --------
     release : The same for people in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Batch, Bounded, Budget, quantise, release_gathered
+    >>> class Half(Batch):
+    ...     def places(self):
+    ...         return np.array([0, 0, 1])
+    ...     def outputs(self):
+    ...         return np.array([0.2, 0.4, 0.9])
+    >>> noisy = release_gathered(
+    ...     quantise(np.eye(2)),  # a sum for each place
+    ...     np.array([4, 2]),
+    ...     [Half(), Half()],
+    ...     Bounded(np.zeros(1), np.ones(1)),
+    ...     Budget(1.0, 1e-5),
+    ... )
+    >>> noisy.s.shape, noisy.private
+    ((2,), True)
     """
     sketch = own_copy(sketch)
     if type(kind) not in (Bounded, Labelled, Counted):

@@ -45,6 +45,15 @@ class Noise:
     See Also
     --------
     release : Takes it.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Budget, Noise, quantise, release
+    >>> recorded = []
+    >>> noise = Noise(commit=lambda: recorded.append("spent"))
+    >>> noisy = release(quantise([[1.0]]), [0.5], (0, 1), Budget(1.0, 1e-5), noise=noise)
+    >>> recorded, noisy.private
+    (['spent'], True)
     """
 
     rehearsal: Callable[[float, int], NDArray[Any]] | None = None  # (scale, count) -> noise

@@ -47,6 +47,13 @@ class Sketch:
     See Also
     --------
     quantise : Makes it from T.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Sketch
+    >>> Sketch(np.array([[1, 2]], dtype=np.int32), bits=2).rounded
+    array([[0.25, 0.5 ]])
     """
 
     matrix: NDArray[np.int32]
