@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan
 from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.people import as_blocks
+from cloakgp.estimators.priors import Fixed, prior_of
+from cloakgp.estimators.spending import noise_of
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
@@ -206,8 +208,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         ValueError
             If ``classes`` is missing, or "public": a plan reads no y.
         """
-        kept = kept_of(X, groups, max_rows, self.columns)
-        request = self._request(self._people(kept), kept, at)
+        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
         return draw_plan(self._facts(request, self._classes(None)), self.target, request)
 
     def fit(
@@ -265,7 +266,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             plan,
             people,
             y,
-            self._noise(plan, people),
+            noise_of(self, plan, people, self._release_id),
             self._release_id,
             alone=partial(release_labels, labels=y, classes=classes),
             kind=Labelled(classes),
@@ -393,8 +394,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         groups: Any = None,
         max_rows: int | None = None,
     ) -> Facts:
-        kept = kept_of(X, groups, max_rows, self.columns)
-        request = self._request(self._people(kept), kept, at)
+        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
         return self._facts(request, self._classes(None))
 
     def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
@@ -402,7 +402,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         mean = self._prior_mean(columns, len(classes))
         budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._prior(request, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
+            prior_of(self, request, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
             budget,
             lo=np.zeros(columns),

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import Array, Fixed, PrivateGP, checked_plan
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan
 from cloakgp.estimators.kept import Kept, kept_of
 from cloakgp.estimators.people import as_blocks, constant_exposure, encoded
+from cloakgp.estimators.priors import Fixed, prior_of
+from cloakgp.estimators.spending import noise_of
 from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.sparse import Approximation
@@ -202,8 +204,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             The noise in the log rate at every point, a forecast of the error, and the certificate
             of the design.
         """
-        kept = self._kept(X, groups, max_rows, exposure)
-        request = self._request(self._people(kept, kept.exposure), kept, at, kept.exposure)
+        request = self._asked(self._kept(X, groups, max_rows, exposure), at)
         return draw_plan(self._facts(request), self.target, request)
 
     def fit(
@@ -254,7 +255,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         y = kept.outputs(y)
         people = self._people(kept, kept.exposure, plan)
         one_column(y, people.count)
-        request = self._request(people, kept, at, kept.exposure)
+        request = self._request(people, kept, at)
         if plan is None:
             plan = draw_plan(self._facts(request), self.target, request)
         else:
@@ -264,7 +265,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             plan,
             people,
             y,
-            self._noise(plan, people),
+            noise_of(self, plan, people, self._release_id),
             self._release_id,
             alone=partial(release_counts, counts=y, cap=cap),
             kind=Counted(cap),
@@ -346,7 +347,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
                 raise ValueError(f"prior_mean must be a log rate from -30 to 30, got {mean!r}")
         budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
         facts = self._gather(
-            self._prior(request, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
+            prior_of(self, request, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
             budget,
             lo=np.zeros(1),

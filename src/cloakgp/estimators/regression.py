@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import FURTHEST, Array, Fixed, PrivateGP, checked_plan
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan
 from cloakgp.estimators.bounds import check_private, draw_bounds, plan_choice, stated
 from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.people import People, as_blocks
+from cloakgp.estimators.priors import FURTHEST, Fixed, prior_of
 from cloakgp.estimators.repeats import counted_already, note_spend
+from cloakgp.estimators.spending import noise_of
 from cloakgp.estimators.steps import publish_plan
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
@@ -213,8 +215,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         >>> plan.noise_std.shape
         (2,)
         """
-        kept = kept_of(X, groups, max_rows, self.columns)
-        request = self._request(self._people(kept), kept, at)
+        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
         return self._drawn(request, *self._bounds(outputs=None))
 
     def fit(
@@ -276,7 +277,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             )
         check_private(self.bounds, self.random_state)
         chosen = stated(self.bounds, plan.choice, facts.budget)
-        noise = self._noise(plan, people)
+        noise = noise_of(self, plan, people, self._release_id)
         if plan.choice is None:
             release = self._publish(plan, people, y, noise, flat=len(shape) == 1)
         else:
@@ -372,8 +373,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         groups: Any = None,
         max_rows: int | None = None,
     ) -> Facts:
-        kept = kept_of(X, groups, max_rows, self.columns)
-        request = self._request(self._people(kept), kept, at)
+        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
         return self._facts(request, *self._bounds(outputs=None), self._budget())
 
     def _drawn(self, request: Request, lo: Array, hi: Array) -> Plan:
@@ -435,7 +435,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         by_default = self.kernel is None and self.noise_variance is None
         fixed = Fixed(std=0.4, noise=0.1)
         return self._gather(
-            self._prior(request, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
+            prior_of(self, request, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
             request,
             budget,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),
