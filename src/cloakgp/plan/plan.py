@@ -18,12 +18,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.design import Design
-from cloakgp.gp.places import gathered_at
 from cloakgp.gp.within import share_within
 from cloakgp.plan.bounds import BoundsPlan
+from cloakgp.plan.designing import find_design, sketch_of
 from cloakgp.plan.facts import DesignName, Facts
 from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
+from cloakgp.plan.words import Figures, plan_words
 from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 
@@ -36,8 +37,6 @@ Array = NDArray[np.float64]
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 #: The gap of designs of other budgets that a picture compares, for up to so many columns.
 NEARLY, MOST_NEAR = 1e-3, 20_000
-#: A plan warns if more than this share of what varies with the inputs is lost within places.
-MUCH_LOST = 0.1
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,8 @@ class Plan:
         plan : Plan
             The plan with the best sketch for these facts.
         """
-        design = facts.find_design()
-        return cls(facts, design, facts.sketch(design), request)
+        design = find_design(facts)
+        return cls(facts, design, sketch_of(facts, design), request)
 
     @classmethod
     def outline(cls, facts: Facts) -> Plan:
@@ -124,7 +123,7 @@ class Plan:
             A plan that was not designed, for those who need its facts alone.
         """
         design = Design(np.ones((1, facts.columns)), 0.0, 1.0, "not designed")
-        return cls(facts, design, facts.sketch(design))
+        return cls(facts, design, sketch_of(facts, design))
 
     def check_same(self, now: Request) -> None:
         """Refuse to stand for what is asked for now, unless it is the same in every digit.
@@ -335,65 +334,17 @@ class Plan:
         text : str
             Plain text; ``print(plan)`` shows the same.
         """
-        facts = self.facts
-        guarantee = f"(epsilon={self.total_epsilon:g}, delta={self.delta:g})-private"
-        if facts.noise_std == 0.0:
-            guarantee = "NOT PRIVATE: epsilon is infinite"
-        lines = [
-            f"Release of {self.published_values} numbers about {facts.people} people, {guarantee}.",
-            f"Noise added to the predictions at {len(self.points)} points: typically "
-            f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations"
-            f"{facts.outcome.measured}).",
-            "Without privacy the prediction itself would be uncertain by "
-            f"{self.floor_std.mean():.3g}.",
-            f"Design '{facts.design}', decoded '{facts.decode}', calibration "
-            f"'{facts.budget.calibration}'. "
-            f"{self.design.status[0].upper()}{self.design.status[1:]}.",
-        ]
-        if self.choice is not None:
-            lines[0] = lines[0][:-1] + ", the private choice of bounds included."
-            lines.append(
-                f"These figures are for the ends of the grid, {facts.lo[0]:g} and "
-                f"{facts.hi[0]:g}, at epsilon={self.epsilon:.4g}; with bounds half as far apart "
-                "the noise is about half as large."
-            )
-            lines.append(self.choice.summary())
-        if facts.family is not None:
-            # A family around a given kernel is in no order.
-            errors = self.outlook["error_std"]
-            lines.append(
-                "The kernel is learnt from what is published, at no cost. Expected error: "
-                f"{errors.min():.3g} if the truth is smooth, {errors.max():.3g} if it is rough; "
-                "bands assume that it is like some member of the family of priors."
-            )
-        if facts.places is not None:
-            lines.append(f"{gathered_at(facts.places, facts.encoding.model_names)}. {self._lost()}")
-        if facts.iterations > 1:
-            lines.append(
-                f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
-            )
-        if facts.limit is not None:
-            lines.append(
-                f"At most {facts.limit.max_rows} rows of each person count: {len(facts.X)} rows "
-                f"are used and {facts.limit.left_out} left out, chosen without their outputs."
-            )
-        if facts.groups is not None:
-            lines.append(
-                "The certificate is that of the sketch before it was scaled for people with "
-                "several rows."
-            )
-        if facts.jitter:
-            lines.append(
-                f"The kernel matrix is nearly singular: {facts.jitter:.1e} was added to its "
-                "diagonal."
-            )
-        if self.sketch.matrix.shape[0] == 0:
-            lines.append(
-                "The predictions do not depend on anybody's output, so nothing would be published. "
-                "The kernel's lengthscale is probably far too small, or the points are far from "
-                "the people."
-            )
-        return "\n".join(lines)
+        errors = () if self.facts.family is None else tuple(self.outlook["error_std"])
+        figures = Figures(
+            total_epsilon=self.total_epsilon,
+            published_values=self.published_values,
+            typical_noise=self.forecast_rmse,
+            largest_noise=float(self.noise_std.max()),
+            floor=float(self.floor_std.mean()),
+            errors=errors,
+            lost=self.lost_within_places,
+        )
+        return plan_words(self.facts, self.design, figures, self.choice)
 
     @cached_property
     def lost_within_places(self) -> tuple[float, float]:
@@ -410,25 +361,6 @@ class Plan:
             kernels = [facts.family.kernels[number] for number, _ in facts.family.outlook]
         shares = [share_within(kernel, facts.places) for kernel in kernels]
         return min(shares), max(shares)
-
-    def _lost(self) -> str:
-        """Say what gathering people at places loses."""
-        low, high = self.lost_within_places
-        if high == 0.0:
-            return "Nothing is lost by that: everybody at a place has the same inputs."
-        share = f"{_percent(high)} of what varies with the inputs"
-        if self.facts.family is not None:
-            share = (
-                f"{_percent(low)} of what varies with the inputs if the truth is smooth, "
-                f"{_percent(high)} if it is rough"
-            )
-        said = f"What differs within a place is not seen: {share}."
-        if low <= MUCH_LOST:
-            return said
-        return (
-            f"{said} WARNING: that is much, because there are many inputs. Fewer inputs lose less, "
-            "and so do up to 4,000 people chosen at random, who are not gathered."
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan's figures for machines.
@@ -560,8 +492,8 @@ class Plan:
         """
         facts = replace(self.facts, budget=self._budget_at(epsilon), gap=NEARLY)
         few = facts.columns <= MOST_NEAR
-        design = facts.find_design(near=self.design) if few else self.design
-        plan = Plan(facts, design, facts.sketch(design))
+        design = find_design(facts, near=self.design) if few else self.design
+        plan = Plan(facts, design, sketch_of(facts, design))
         plan.__dict__["_members"] = self._members
         return plan
 
@@ -632,8 +564,3 @@ class Plan:
         if points is self.points:
             self.__dict__["cases"] = cases
         return cases
-
-
-def _percent(share: float) -> str:
-    """Return a share in words."""
-    return "less than 0.1 %" if share < 0.001 else f"{100.0 * share:.2g} %"
