@@ -15,7 +15,7 @@ from tools.mutants.modules import LIST, MODULES, ROOT, Module
 
 sys.path.append(str(ROOT / "tests"))
 
-from privacy.fingerprints import plain_lines  # noqa: E402
+from privacy.fingerprints import plain_lines
 
 RECORD = LIST.with_suffix(".json")
 #: "stopped" counts mutants that ran into a time limit or crashed, "listed" those that survive.
