@@ -18,6 +18,7 @@ import pytest
 from numpydoc.docscrape import NumpyDocString
 
 import cloakgp
+from cloakgp import privacy
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.estimators.base import PrivateGP
 from cloakgp.plan.bounds import BoundsPlan, PrivateBounds
@@ -249,29 +250,62 @@ ESTIMATORS = (
     cloakgp.PrivateGPClassifier,
     cloakgp.PrivateGPCountRegressor,
 )
-#: Parameters that each estimator, or each method, has its own words for.
-OWN_WORDS = {"kernel", "prior_mean", "y", "of", "clip", "return_std"}
-OWN_WORDS |= {"groups of compare_max_rows", "random_state of sample_y"}
+#: What shares parameters, and those for which one of them has its own words all the same.
+FAMILIES = {
+    "estimators": (
+        (*ESTIMATORS, cloakgp.PrivateGridSearch),
+        {
+            *("kernel", "prior_mean", "y", "of", "clip", "plan", "return_std"),
+            *("groups of compare_max_rows", "random_state of sample_y", "X of score"),
+            *("epsilon of PrivateGridSearch", "ledger of PrivateGridSearch"),
+            *("random_state of PrivateGridSearch", "**options of PrivateGridSearch"),
+            "max_rows of PrivateGridSearch",
+        },
+    ),
+    "releases": (
+        (cloakgp.Release, LabelRelease, CountRelease),
+        {
+            *("clip", "of", "return_std", "path", "signature"),
+            *("X of check_points", "X of to_frame", "inputs of with_inputs"),
+        },
+    ),
+    "kernels": ((cloakgp.kernels.KDELengthscale, cloakgp.kernels.KDELengthscaleNearby), set()),
+    "designs": (tuple(getattr(cloakgp.design, n) for n in ("total", "volume", "worst")), set()),
+    "sketches": (
+        (privacy.release, privacy.release_labels, privacy.release_counts),
+        set(),
+    ),
+    "choices": ((privacy.select, privacy.select_labels, privacy.utility_sensitivity), set()),
+    "shares": ((privacy.split_budget, privacy.recommend_split), set()),
+    "totals": ((privacy.total_guarantee, privacy.total_delta), set()),
+}
 
 
-def told_of_parameters(cls):
-    """Yield the parameters of an estimator and of its methods, with what is said of them."""
-    values = {"": cls} | {f" of {name}": member for name, member in members(cls).items()}
-    for where, value in values.items():
-        if not isinstance(value, FACTS):
-            for name, (_, words) in described(parsed(value)["Parameters"]).items():
-                points = name == "X" and "P" in described(parsed(value)["Parameters"])[name][0]
-                yield ("points" if points else name), where, words
+def told_of_parameters(value):
+    """Yield the parameters of a name and of its methods, where they are, and what is said of them.
+
+    Points to predict at are another thing than the inputs of people.
+    """
+    own = f" of {value.__name__}"
+    everything = {own: value}
+    if inspect.isclass(value):
+        everything |= {f" of {name}": member for name, member in members(value).items()}
+    for where, each in everything.items():
+        if not isinstance(each, FACTS):
+            for name, (kind, words) in described(parsed(each)["Parameters"]).items():
+                yield (name, "(P," in kind), {name, name + where, name + own}, words
 
 
-def test_what_estimators_share_is_described_in_the_same_words():
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_shared_is_described_in_the_same_words(family):
     words = {}
-    for cls in ESTIMATORS:
-        for name, where, text in told_of_parameters(cls):
-            if not {name, name + where} & OWN_WORDS:
-                words.setdefault((name, "exposure" in name and "predict" in where), set()).add(text)
-    assert {name: texts for name, texts in words.items() if len(texts) > 1} == {}
-    assert ("groups", False) in words
+    values, own_words = FAMILIES[family]
+    for value in values:
+        for name, ways, text in told_of_parameters(value):
+            if not ways & own_words:
+                words.setdefault(name, []).append(text)
+    assert {name: set(texts) for name, texts in words.items() if len(set(texts)) > 1} == {}
+    assert max(len(texts) for texts in words.values()) >= len(values)
 
 
 def test_methods_of_the_base_class_are_documented_on_every_estimator():
