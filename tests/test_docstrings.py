@@ -24,8 +24,8 @@ from cloakgp.estimators.base import PrivateGP
 from cloakgp.estimators.people import MOST_EXACT
 from cloakgp.gp.places import MOST_PLACES
 from cloakgp.plan.bounds import BoundsPlan, PrivateBounds
-from cloakgp.plan.search import SearchPlan
-from cloakgp.privacy.ledger import Balance, Receipt
+from cloakgp.plan.search import Forecast, SearchPlan
+from cloakgp.privacy.ledger import Balance, Entry, Receipt
 from cloakgp.privacy.mechanism.calibration import (
     LARGEST_DELTA,
     LARGEST_EPSILON,
@@ -34,6 +34,7 @@ from cloakgp.privacy.mechanism.calibration import (
 )
 from cloakgp.release import CountRelease, LabelRelease, SignatureCheck
 from cloakgp.release.learnt import FitCheck
+from cloakgp.release.verify import Check
 
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "See Also", "Notes", "Examples")
 FACTS = (property, cached_property)
@@ -41,8 +42,11 @@ FACTS = (property, cached_property)
 RETURNED = (
     Balance,
     BoundsPlan,
+    Check,
     CountRelease,
+    Entry,
     FitCheck,
+    Forecast,
     LabelRelease,
     PrivateBounds,
     Receipt,
