@@ -21,11 +21,20 @@ import cloakgp
 from cloakgp import privacy
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.estimators.base import PrivateGP
+from cloakgp.estimators.people import MOST_EXACT
+from cloakgp.gp.places import MOST_PLACES
 from cloakgp.plan.bounds import BoundsPlan, PrivateBounds
-from cloakgp.plan.search import SearchPlan
-from cloakgp.privacy.ledger import Balance, Receipt
+from cloakgp.plan.search import Forecast, SearchPlan
+from cloakgp.privacy.ledger import Balance, Entry, Receipt
+from cloakgp.privacy.mechanism.calibration import (
+    LARGEST_DELTA,
+    LARGEST_EPSILON,
+    SMALLEST_DELTA,
+    SMALLEST_EPSILON,
+)
 from cloakgp.release import CountRelease, LabelRelease, SignatureCheck
 from cloakgp.release.learnt import FitCheck
+from cloakgp.release.verify import Check
 
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "See Also", "Notes", "Examples")
 FACTS = (property, cached_property)
@@ -33,8 +42,11 @@ FACTS = (property, cached_property)
 RETURNED = (
     Balance,
     BoundsPlan,
+    Check,
     CountRelease,
+    Entry,
     FitCheck,
+    Forecast,
     LabelRelease,
     PrivateBounds,
     Receipt,
@@ -306,6 +318,19 @@ def test_what_is_shared_is_described_in_the_same_words(family):
                 words.setdefault(name, []).append(text)
     assert {name: set(texts) for name, texts in words.items() if len(set(texts)) > 1} == {}
     assert max(len(texts) for texts in words.values()) >= len(values)
+
+
+def test_limits_are_told_as_they_are():
+    limits = f'"auto": all of up to {MOST_EXACT:,}; more are gathered at up to {MOST_PLACES} public'
+    for cls in ESTIMATORS:
+        assert limits in described(parsed(cls)["Parameters"])["inducing"][1]
+    told = described(parsed(privacy.gaussian_sigma)["Parameters"])
+    for name, low, high in (
+        ("epsilon", SMALLEST_EPSILON, LARGEST_EPSILON),
+        ("delta", SMALLEST_DELTA, LARGEST_DELTA),
+    ):
+        [found] = re.findall(r"from (\S+) to (\S+?)\.$", told[name][1])
+        assert tuple(map(float, found)) == (low, high)
 
 
 def test_methods_of_the_base_class_are_documented_on_every_estimator():

@@ -128,7 +128,7 @@ class PrivateGP(BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or blocks of shape (N, L)
+        X : array or data frame of shape (N, L)
             Public inputs, one row for each output.
         at : array or data frame of shape (P, L), default=None
             The points that matter (the workload).  None: a summary of X, weighted by people.

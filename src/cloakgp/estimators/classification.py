@@ -65,10 +65,10 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         Newton steps, each with a sketch of its own; they share (ε, δ).  With ``decode="bayes"``
         the steps after the last sketch are free, so 1 is nearly always enough.
     inducing : "auto", int, array of shape (M, L) or None, default="auto"
-        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to
-        1,000 public places, which stand for the inputs of everybody near them.  A number or a
-        table: that many inducing inputs (placed by k-means of X), or these.  None: the exact
-        model, for up to 4,000 people.
+        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to 300
+        public places, which stand for the inputs of everybody near them.  A number or a table:
+        that many inducing inputs (placed by k-means of X), or these.  None: the exact model, for
+        up to 4,000 people.
     approximation : {"fitc", "dtc"}, default="dtc"
         The sparse model, if ``inducing`` is a number or a table.
     design : {"bayes", "total", "worst", "volume"}, default="bayes"

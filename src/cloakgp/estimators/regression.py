@@ -69,10 +69,10 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         learns if no ``kernel`` is given.  True also learns the free hyperparameters (not "fixed")
         of a kernel that is given, False uses it as it is.
     inducing : "auto", int, array of shape (M, L) or None, default="auto"
-        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to
-        1,000 public places, which stand for the inputs of everybody near them.  A number or a
-        table: that many inducing inputs (placed by k-means of X), or these.  None: the exact
-        model, for up to 4,000 people.
+        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to 300
+        public places, which stand for the inputs of everybody near them.  A number or a table:
+        that many inducing inputs (placed by k-means of X), or these.  None: the exact model, for
+        up to 4,000 people.
     approximation : {"fitc", "dtc"}, default="fitc"
         The sparse model, if ``inducing`` is a number or a table.
     design : {"bayes", "total", "worst", "volume"}, default="bayes"

@@ -356,7 +356,7 @@ class BoundsPlan:
         Returns
         -------
         figures : dict
-            Numbers, lists and None, as JSON can hold them.
+            By name, as JSON can hold them.
         """
         return {
             **self.parameters,

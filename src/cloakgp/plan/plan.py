@@ -368,7 +368,7 @@ class Plan:
         Returns
         -------
         figures : dict
-            Numbers, strings and None, as JSON can hold them.
+            By name, as JSON can hold them.
         """
         facts = self.facts
         return {

@@ -29,11 +29,21 @@ GAPS = (0.01, 0.02, 0.05, 0.1)
 
 @dataclass(frozen=True)
 class Forecast:
-    """Mean errors to be expected if one of the candidates is true, in the units of the loss."""
+    """Mean errors to be expected if one of the candidates is true, in the units of the loss.
 
-    search: float  # of a release with the candidate that is chosen
-    alone: float  # of a release with the estimator as it is and the whole budget
-    whole_epsilon: float  # the whole budget, at the δ of the release
+    Attributes
+    ----------
+    search : float
+        Of a release with the candidate that is chosen.
+    alone : float
+        Of a release with the estimator as it is and the whole budget.
+    whole_epsilon : float
+        The whole budget, at the δ of the release.
+    """
+
+    search: float
+    alone: float
+    whole_epsilon: float
 
     @property
     def search_pays(self) -> bool:

@@ -154,7 +154,7 @@ class Release(Published):
         Parameters
         ----------
         releases : iterable of Release
-            Releases with the same inputs, outputs and bounds.
+            About the same inputs and outputs; people, bounds and budgets may differ.
         people : {"unknown", "disjoint"}, default="unknown"
             A person may be in several of the releases, unless "disjoint" says that nobody is:
             ``total_epsilon`` is what holds for everybody.

@@ -51,7 +51,17 @@ Outcome = tuple[bool, str]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked again."""
+    """One thing that was checked again.
+
+    Attributes
+    ----------
+    name : str
+        What was checked.
+    passed : bool
+        Whether it is as it should be.
+    detail : str
+        What was found, in words.
+    """
 
     name: str
     passed: bool

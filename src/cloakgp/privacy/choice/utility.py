@@ -137,7 +137,7 @@ def select(
     ...     Fold(test, train, np.full(200, at), np.zeros((200, 0)), np.zeros(200))
     ...     for at in (2.0, 9.0)
     ... ]
-    >>> select([[g] for g in guesses], y, (0, 10), Choice(1.0)).index  # but for e^-69
+    >>> select([[g] for g in guesses], y, (0, 10), Choice(1.0)).index  # but for e^-70
     0
     """
     # Copied, and each read once: what is checked is what is used.
