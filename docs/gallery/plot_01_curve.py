@@ -11,6 +11,7 @@ plan, spend the budget once, and read the result for what it is. The people are 
 one advantage: in the end we can compare with the truth.
 """
 
+# sphinx_gallery_thumbnail_number = 3
 import matplotlib.pyplot as plt
 
 from cloakgp import PrivateGPRegressor
@@ -66,7 +67,8 @@ low, high = release.predict_interval(asked)
 least, most = release.predict_interval(asked, of="person")
 for (age,), m, a, b, c, d in zip(asked, mean, low, high, least, most, strict=True):
     print(
-        f"age {age:2.0f}: mean {m:3.0f} cm (95 %: {a:3.0f} to {b:3.0f}), people {c:3.0f} to {d:3.0f}"
+        f"age {age:2.0f}: mean {m:3.0f} cm (95 %: {a:3.0f} to {b:3.0f}); "
+        f"most people {c:3.0f} to {d:3.0f} cm"
     )
 
 # %%

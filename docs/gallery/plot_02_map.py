@@ -8,6 +8,7 @@ everything is as with one; only the pictures change. The town is made up: it is 
 the centre and at a lake in the north-east.
 """
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

@@ -7,6 +7,7 @@ certain illness. How does the risk grow with age? Ages are public, diagnoses are
 as data can be. The people are made up.
 """
 
+# sphinx_gallery_thumbnail_number = 3
 import matplotlib.pyplot as plt
 import numpy as np
 

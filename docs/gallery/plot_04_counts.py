@@ -9,6 +9,7 @@ opportunity of who was insured for one, so claims have to be counted *per year*:
 exposure. The drivers are made up.
 """
 
+# sphinx_gallery_thumbnail_number = 3
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -55,8 +56,8 @@ figure = release.plot()
 # %%
 # What a reader may conclude
 # --------------------------
-# Rates are for an exposure of one year; for another, say so. The interval ``of="person"`` is for the
-# claims of single drivers, which chance scatters much more than their rate.
+# Rates are for an exposure of one year; for another, say so. The interval ``of="person"`` is for
+# the claims of single drivers, which chance scatters much more than their rate.
 asked = pd.DataFrame({"age": [18, 30, 50, 80]})
 rate = release.predict(asked)
 low, high = release.predict_interval(asked)

@@ -8,6 +8,7 @@ little use to hide one of twelve readings if the other eleven give the patient a
 says who owns which row. The patients are made up.
 """
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

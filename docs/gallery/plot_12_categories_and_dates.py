@@ -8,6 +8,7 @@ and dates need not be turned into numbers first: say what the columns are, and a
 the same words. The patients are made up.
 """
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
