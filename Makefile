@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXPERIMENTS_STAMP := $(VENV)/.installed-experiments
 QUICK ?=
+DOCS_STAMP := $(VENV)/.installed-docs
 MUTANTS_STAMP := $(VENV)/.installed-mutants
 ONLY ?=
 JOBS ?= 2
@@ -13,7 +14,7 @@ ifneq ($(wildcard ../shared/data),)
 export CLOAKGP_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test quick bench experiments mutants format clean
+.PHONY: demo test quick bench experiments docs mutants format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -46,6 +47,8 @@ test quick: export PYTHONDONTWRITEBYTECODE :=
 bench: $(STAMP)
 	$(BIN)/python benchmarks/designs.py --markdown docs/benchmarks.md
 	$(BIN)/python benchmarks/scale.py --append docs/benchmarks.md
+	$(BIN)/python benchmarks/learning.py --append docs/benchmarks.md
+	$(BIN)/python benchmarks/ledger.py --append docs/benchmarks.md
 
 # What the experiments compare with; `make experiments QUICK=1` is a short version, outside of docs/.
 $(EXPERIMENTS_STAMP): $(STAMP)
@@ -54,6 +57,16 @@ $(EXPERIMENTS_STAMP): $(STAMP)
 
 experiments: $(EXPERIMENTS_STAMP)
 	$(BIN)/python -m experiments $(if $(QUICK),--quick)
+
+# The documentation site, offline once its packages are there: every example of the gallery is run,
+# and a warning is an error.  `python -m tools.site --no-gallery` runs none.
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+docs: export OMP_NUM_THREADS := 1
+docs: $(DOCS_STAMP)
+	$(BIN)/python -m tools.site
 
 # Every small change of the trusted core must fail a test: tools/mutants, resumable.
 # make mutants ONLY="calibration utility" JOBS=1; FRESH=1 forgets earlier results.
@@ -69,5 +82,5 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output build/site*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,8 +31,8 @@ import numpy as np
 from kept import busy, in_a_process, kept
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table as RichTable
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from tables import Table, duration, verdict
 from threadpoolctl import threadpool_limits
 
 from cloakgp import PrivateGPRegressor
@@ -393,31 +393,6 @@ class Results:
     gaps: list[tuple[str, float]] = field(default_factory=list)  # of bayes; inf: out of time
 
 
-@dataclass
-class Table:
-    title: str
-    columns: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    rows: list[tuple[str, ...]] = field(default_factory=list)
-
-    def print(self, console: Console) -> None:
-        table = RichTable(title=self.title, title_justify="left", title_style="bold")
-        for number, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if number == 0 else "right")
-        for row in self.rows:
-            table.add_row(*row)
-        console.print(table)
-        for note in self.notes:
-            console.print(f"  {note}", style="dim", highlight=False)
-        console.print()
-
-    def markdown(self) -> str:
-        align = [":--"] + ["--:"] * (len(self.columns) - 1)
-        lines = [" | ".join(cells) for cells in (self.columns, align, *self.rows)]
-        text = f"## {self.title}\n\n" + "\n".join(f"| {line} |" for line in lines) + "\n"
-        return text + "".join(f"\n- {note}" for note in self.notes) + "\n"
-
-
 def median_seconds(what: str, run: Callable[[], Any], effort: Effort) -> float:
     """Return the time of one run, or what an earlier measurement has kept of it."""
 
@@ -748,12 +723,6 @@ def measure_certificates(effort: Effort, results: Results, progress: Progress) -
 Progress = Callable[[str], None]
 
 
-def duration(seconds: float) -> str:
-    if seconds < 1.0:
-        return f"{1e3 * seconds:.3g} ms"
-    return f"{seconds:.3g} s" if seconds < 1000.0 else f"{seconds / 60:,.0f} min"
-
-
 def installed(package: str) -> str | None:
     try:
         return version(package)
@@ -768,11 +737,6 @@ def header() -> str:
         f"Python {platform.python_version()}, {versions}; {os.cpu_count()} cores, "
         f"{platform.machine()} {platform.system()}"
     )
-
-
-def verdict(met: Iterable[bool]) -> str:
-    met = list(met)
-    return "not measured" if not met else "met" if all(met) else "not met"
 
 
 def target_lines(results: Results) -> list[str]:

@@ -1,6 +1,6 @@
 """How long a fit that learns its prior takes, beside a fit with a fixed kernel.
 
-    python benchmarks/learning.py [people] [repetitions]
+    python benchmarks/learning.py [--people N] [--repetitions R] [--append FILE]
 
 Processor seconds of `PrivateGPRegressor(...).fit(X, y)` and of the first `predict`, which weighs
 the settings, for one and for two inputs: the median of a few repetitions, and the ratio.  The goal
@@ -14,11 +14,14 @@ import os
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-import sys  # noqa: E402
+import argparse  # noqa: E402
 import time  # noqa: E402
 import warnings  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
+from rich.console import Console  # noqa: E402
+from tables import Table, append, duration  # noqa: E402
 
 from cloakgp import PrivateGPRegressor  # noqa: E402
 from cloakgp.errors import NotPrivateWarning  # noqa: E402
@@ -37,27 +40,42 @@ def seconds(learn, X, y):
     return fitted - start, time.process_time() - start
 
 
-def main(people, repetitions):
-    warnings.simplefilter("ignore", NotPrivateWarning)
+def measure(people, repetitions):
+    """Return a table of fits with a fixed and with a learnt prior."""
+    table = Table(
+        "What learning the prior takes",
+        (f"{people:,} people", "fixed", "learnt", "ratio"),
+        (
+            f"Default settings, ε = 1; CPU time, median of {repetitions} fits. Predictions: the "
+            f"first, at {POINTS} points, which weigh the settings. Goal: at most {GOAL:g} times.",
+        ),
+    )
     rng = np.random.default_rng(0)
-    print(f"{people:,} people, ε = 1, median of {repetitions} fits, processor seconds")
-    print(f"{'':>10}{'':>18}{'fixed':>10}{'learnt':>10}{'ratio':>8}")
     for inputs in (1, 2):
         X = rng.uniform(size=(people, inputs))
         y = np.clip(0.5 + 0.3 * np.sin(6.0 * X[:, 0]) + 0.1 * rng.standard_normal(people), 0, 1)
-        taken = {
-            learn: np.median([seconds(learn, X, y) for _ in range(repetitions)], axis=0)
+        fixed, learnt = (
+            np.median([seconds(learn, X, y) for _ in range(repetitions)], axis=0)
             for learn in (False, "auto")
-        }
-        for what, fixed, learnt in zip(
-            ("fit", "fit and predict"), taken[False], taken["auto"], strict=True
-        ):
-            ratio = learnt / fixed
-            missed = "" if ratio <= GOAL else f"  above {GOAL:g}"
-            name = f"{inputs} input{'s' if inputs > 1 else ''}"
-            print(f"{name:>10}{what:>18}{fixed:>10.2f}{learnt:>10.2f}{ratio:>8.1f}{missed}")
+        )
+        name = "one input" if inputs == 1 else "two inputs"
+        for what, before, now in zip(("fit", "fit and predict"), fixed, learnt, strict=True):
+            ratio = f"{now / before:.1f}" + ("" if now <= GOAL * before else " (missed)")
+            table.rows.append((f"{name}, {what}", duration(before), duration(now), ratio))
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--people", type=int, default=2000)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--append", type=Path, metavar="FILE", help="add the table to this file")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", NotPrivateWarning)
+    table = measure(options.people, options.repetitions)
+    table.print(Console())
+    append(options.append, table)
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    main(*given, *(2000, 3)[len(given) :])
+    main()

@@ -1,6 +1,6 @@
 """How long a ledger takes when its history is long.
 
-    python benchmarks/ledger.py [--quick] [--before FOLDER]
+    python benchmarks/ledger.py [--quick] [--before FOLDER] [--append FILE]
 
 Prints CPU times for the first read by a process and for a spend after it, at 10³, 10⁴ and 10⁵
 entries, and their ratios to 10³.  ``--before`` is the ``src`` folder of an earlier version, timed
@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from tables import Table, append, duration
 
 from cloakgp.privacy import Ledger
 from cloakgp.privacy.ledger import writing
@@ -82,21 +82,20 @@ def timed(source: str, path: Path, name: str, turns: int) -> tuple[float, float]
     return first, spend
 
 
-def duration(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="up to 10⁴ entries")
     parser.add_argument("--before", metavar="FOLDER", help="src folder of an earlier version")
+    parser.add_argument("--append", type=Path, metavar="FILE", help="add the table to this file")
     options = parser.parse_args()
     sizes = SIZES[:2] if options.quick else SIZES
     now = str(Path(__file__).resolve().parents[1] / "src")
     versions = {"now": now} | ({"before": options.before} if options.before else {})
-    table = Table(title="CPU time, and its ratio to that at 1,000 entries", box=None)
-    for name in ("version", "entries", "first read", "ratio", "a spend after it", "ratio"):
-        table.add_column(name, justify="left" if name == "version" else "right")
+    table = Table(
+        "A ledger with a long history",
+        ("entries", "first read", "ratio", "a spend after it", "ratio"),
+        ("CPU time in a process of its own, and its ratio to that at 1,000 entries.",),
+    )
     with tempfile.TemporaryDirectory() as folder:
         for version, source in versions.items():
             base: tuple[float, float] | None = None
@@ -109,8 +108,10 @@ def main() -> None:
                 base = base or (first, spend)
                 ratios = (f"{first / base[0]:.1f}", f"{spend / base[1]:.1f}")
                 cells = (duration(first), ratios[0], duration(spend), ratios[1])
-                table.add_row(version, f"{entries:,}", *cells)
-    Console().print(table)
+                name = f"{entries:,}" if version == "now" else f"{entries:,}, before"
+                table.rows.append((name, *cells))
+    table.print(Console())
+    append(options.append, table)
 
 
 if __name__ == "__main__":

@@ -28,10 +28,10 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from designs import Table, duration, verdict
 from kept import busy, kept
 from kept import in_a_process as kept_apart
 from rich.console import Console
+from tables import Table, duration, verdict
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor, scan
 from cloakgp.inputs.passes import watched

@@ -89,7 +89,12 @@ def test_words_and_rooms_that_compute_nothing_do_not_make_results_old(scratch, m
     file.write_text('"""Three."""\nx = 1\ndef f():\n    return x\n')
     (package / "web" / "page.py").write_text("y = 2")
     assert store.fingerprint(ITEM) == before
-    file.write_text("x = 2\ndef f():\n    return x\n")
+    (package / "b.py").write_text("def f():\n    return x\n")
+    file.write_text(
+        "from package.b import f\n__all__ = ['f', 'x']\nx = 1\n"
+    )  # moved, and imported from there
+    assert store.fingerprint(ITEM) == before
+    (package / "b.py").write_text("def f():\n    return x + 1\n")
     assert store.fingerprint(ITEM) != before
 
 

@@ -1,15 +1,19 @@
 """What is uploaded to an index: it is whole, it is described rightly, and it holds nothing else."""
 
+import os
 import re
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
+
+import cloakgp
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -53,6 +57,34 @@ def test_the_wheel_holds_what_pages_proofs_and_types_need(built):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+#: Packages of the extras, by the names that are imported.
+OF_EXTRAS = (
+    *("cryptography", "dask", "distributed", "jinja2", "pooch", "psycopg", "pyarrow"),
+    *("starlette", "uvicorn"),
+)
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_runs_the_demo_and_needs_no_extra(built, tmp_path):
+    site, empty = tmp_path / "site", tmp_path / "empty"
+    with zipfile.ZipFile(built[1]) as wheel:
+        wheel.extractall(site)
+    for name in OF_EXTRAS:
+        (site / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name} here')")
+    empty.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+
+    def run(*words):
+        command = [sys.executable, *words]
+        return subprocess.run(command, cwd=empty, env=environment, capture_output=True, text=True)
+
+    where = run("-c", "import cloakgp; print(cloakgp.__file__)").stdout
+    assert Path(where.strip()).is_relative_to(site)
+    done = run("-m", "cloakgp", "demo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (empty / "demo-output" / "report.html").is_file()
+
+
 @pytest.mark.slow
 def test_the_source_distribution_can_be_tested_and_cited(built):
     with tarfile.open(built[0]) as source:
@@ -84,3 +116,14 @@ def test_what_to_cite_agrees_with_the_package():
     assert cited["title"] == f"cloakgp: {PROJECT['description']}"
     assert [each["name"] for each in cited["authors"]] == [e["name"] for e in PROJECT["authors"]]
     assert cited["references"][0]["title"] in (ROOT / "README.md").read_text()
+    assert cited["version"] == cloakgp.__version__
+
+
+def test_the_newest_entry_of_the_changelog_is_this_version_and_all_have_dates():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    versions = re.findall(r"^## (\S+) \((\S+)\)$", text, re.M)
+    assert len(versions) == len(re.findall(r"^## ", text, re.M))
+    days = [date.fromisoformat(day) for _, day in versions]
+    assert days == sorted(days, reverse=True)
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert versions[0] == (cloakgp.__version__, str(cited["date-released"]))

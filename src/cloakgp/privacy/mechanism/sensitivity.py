@@ -70,7 +70,7 @@ def own_copy(sketch: Sketch) -> Sketch:
 def squared_sensitivity(
     sketch: Sketch, groups: ArrayLike | None = None, *, joint: bool = False
 ) -> int:
-    """Bound max ‖Σ_{i in group} a_i t_i‖² over |a_i| ≤ 1, exactly, in steps of 2^(-2 bits).
+    """Bound max ‖Σ_{i in group} a_i t_i‖² over −1 ≤ a_i ≤ 1, exactly, in steps of 2^(-2 bits).
 
     Without ``groups`` everybody owns one row, and this is the largest squared column length.  With
     ``joint`` the a_i may be unit vectors instead of numbers: rows that move together in several
