@@ -4,8 +4,9 @@ Ten million rows
 
 A tax office has a folder of Parquet files with ten million people in it. It does not fit into the
 memory of the machine at hand, and need not: the folder is read in blocks, and everybody is gathered
-at a few hundred places, of which a plan, a release and a check make sums. The folder here is made
-up, in a temporary place, and thrown away at the end.
+at a few hundred places, of which a plan, a release and a check make sums. All it takes is
+``pip install 'cloakgp[parquet]'``. The folder here is made up, in a temporary place, and thrown
+away at the end.
 """
 
 import tempfile

@@ -53,8 +53,8 @@ else:
 # Verify
 # ------
 # Readers need the public key, and have to get it from somewhere else than the release: a key that
-# comes with a forged file is forged as well. The report keeps two questions apart. Does the
-# guarantee follow from the file? And who made the file?
+# comes with a forged file is forged as well. They need no ssh, but ``pip install 'cloakgp[sign]'``.
+# The report keeps two questions apart. Does the guarantee follow from the file? And who made it?
 signature, key = Path(f"{file}.sig"), Path(f"{board}.pub")
 release = Release.load(file)
 report = release.verify(signature=signature, key=key) if signing else release.verify()
