@@ -203,7 +203,8 @@ class Plan:
         if facts.noise_std == 0.0:
             guarantee = "NOT PRIVATE: epsilon is infinite"
         lines = [
-            f"Release of {self.published_values} numbers about {facts.people} people, {guarantee}.",
+            f"Release of {self.published_values} numbers about {facts.people:,} people, "
+            f"{guarantee}.",
             f"Noise added to the predictions at {len(self.points)} points: typically "
             f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations"
             f"{facts.outcome.measured}).",
