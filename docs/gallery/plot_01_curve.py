@@ -25,9 +25,10 @@ print(f"{len(ages)} people aged {ages['age'].min()} to {ages['age'].max()}")
 # The public facts
 # ----------------
 # Three decisions come first, and none of them may look at the heights. People are between 40 and
-# 200 cm tall; that is common knowledge, and who is taller counts as 200 cm. Epsilon and delta are
+# 200 cm tall; that is common knowledge, and anybody taller counts as 200 cm. Epsilon and delta are
 # the guarantee: at epsilon = 1, an attacker who is torn between two possible heights of one person,
-# and knows the heights of everybody else, guesses right 55 % of the time instead of 50 %.
+# and knows the heights of everybody else, guesses right about 55 % of the time at most, where a
+# coin gives 50 %.
 model = PrivateGPRegressor(bounds=(40, 200), epsilon=1.0, delta=1e-5)
 
 # %%
@@ -57,7 +58,7 @@ figure = release.plot()
 # %%
 # What a reader may conclude
 # --------------------------
-# The blue band holds the mean height at an age with a probability of 95 %, noise included. It is
+# The band holds the mean height at an age with a probability of 95 %, noise included. It is
 # not a band for single people: they scatter around the mean, and have a wider interval of their
 # own. Sums tell little about that scatter, so the interval errs on the wide side; if you know the
 # scatter, state it as ``noise_variance``.

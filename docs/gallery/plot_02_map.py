@@ -58,10 +58,9 @@ figure = release.plot()
 # %%
 # What a reader may conclude
 # --------------------------
-# Where the band is narrow, the map tells dear neighbourhoods from cheap ones. Two places differ for
-# sure only if their difference is clear of its own uncertainty, which is smaller than that of
-# either place, because neighbours share some of their error. The covariance of the prediction has
-# it all.
+# Where the band is narrow, the map tells dear neighbourhoods from cheap ones. Whether two places
+# really differ is a question of the uncertainty of their difference, which is less than that of
+# both added up, because places share some of their error. The covariance of a prediction has it.
 places = pd.DataFrame({"east_km": [2.8, 2.8], "north_km": [2.8, 5.6]})
 mean, covariance = release.predict(places, return_cov=True)
 difference = mean[0] - mean[1]

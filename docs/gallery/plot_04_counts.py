@@ -4,9 +4,9 @@ Counts with exposure: claims of drivers
 
 An insurer would like to show how often drivers of different ages have an accident. For each of
 6,000 policies the age of the driver is public, and so is how many years the policy has run. How
-many claims there were is private. Who was insured for four years has had four times the
-opportunity of who was insured for one, so claims have to be counted *per year*: the years are the
-exposure. The drivers are made up.
+many claims there were is private. A driver who was insured for four years has had four times the
+opportunity of one who was insured for a single year, so claims have to be counted *per year*: the
+years are the exposure. The drivers are made up.
 """
 
 # sphinx_gallery_thumbnail_number = 3

@@ -91,8 +91,8 @@ plt.show()
 #
 # What if there were fewer volunteers?
 # ------------------------------------
-# The plan has the answer, and needs only pictures for it. In log-odds, noise of 1 turns a fairly
-# sure answer into a coin's toss now and then; noise of 2 does so most of the time.
+# The plan has the answer, and needs only pictures for it. In log-odds, 3 is a fairly sure answer
+# and 0 an open question; noise is what moves one towards the other.
 for count in (300, 750, 1500):
     noise = model.plan(pictures[:count]).forecast_rmse
     print(f"{count:4d} volunteers: noise of {noise:.2f} in log-odds, typically")

@@ -69,7 +69,7 @@ print(next(line for line in release.statement().splitlines() if line.startswith(
 
 # %%
 # A reader may not conclude that a patient with many visits has high blood pressure, although a
-# doctor might guess so. How often somebody came is public here; state that only if it is.
+# doctor might guess so. How often somebody came is public here; make sure that it may be.
 #
 # What if every visit were a person?
 # ----------------------------------

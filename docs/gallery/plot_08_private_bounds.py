@@ -51,7 +51,7 @@ figure = release.plot()
 # That nearly all earnings lie within the bounds, as far as a noisy choice can tell: by its plan,
 # about one per cent may lie outside at either end, and count as the bound. The choice was paid for,
 # so the bounds can be published with the curve. A reader may not conclude that anybody earns as
-# much as the upper bound: the next person's income would not have changed it.
+# much as the upper bound: no single income can make any choice of bounds much more likely.
 #
 # Was it worth it? Here is the noise with the ends of the grid as bounds, which cost nothing; with
 # the bounds that were chosen, and what was left of the budget; and with good bounds, had anybody
@@ -77,6 +77,6 @@ plt.show()
 # What if there were only 150 people?
 # -----------------------------------
 # Then the choice takes a much larger share of the budget, less is left for the release (the last
-# line), and still a bound may be off by a third of all people. Below some hundred people, take the
+# line), and still a bound may be off by a third of all people. Below about 200 people, take the
 # ends of the grid, or ask somebody who knows.
 print(model.plan(experience.head(150)).choice)

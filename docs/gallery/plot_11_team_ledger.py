@@ -61,8 +61,7 @@ for who, epsilon in (("Ben", 0.9), ("Chloe", 0.7)):
 # %%
 # Refused
 # -------
-# Next month Anna is back and asks for as much as everything together. The ledger says no, before a
-# single height is read.
+# Next month Anna is back and asks for more than is left. The ledger says no, and nothing is drawn.
 try:
     model.set_params(epsilon=1.9).fit(ages, heights)
 except BudgetExceeded as refusal:
@@ -93,9 +92,10 @@ for entry in ledger.history("heights"):
 print("nothing was rewritten" if ledger.verify(head) == head else "there are newer entries")
 
 # %%
-# What the ledger does not know is who the people are. If the same people are in a second data set
-# under another name, both are charged, and what somebody knows of a person is covered by neither
-# cap alone. It recognises the same table of inputs, and asks; it cannot recognise a part of it.
+# What the ledger does not know is who the people are. If they are in a second data set, too, each
+# of the two keeps to its own cap, and only both caps together limit what is told about a person.
+# The ledger recognises a table of inputs that it has seen under another name; it cannot recognise
+# a part of one.
 #
 # What if the next release were chosen by what is left?
 # -----------------------------------------------------
