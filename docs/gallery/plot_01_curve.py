@@ -52,7 +52,6 @@ figure = plan.plot(target_names=["height in cm"])
 # what was shown is what is released.
 model.fit(ages, heights, plan=plan)
 release = model.release_
-print(release)
 figure = release.plot()
 
 # %%

@@ -40,10 +40,13 @@ model = PrivateGPRegressor(bounds=(5, 25), epsilon=1.0, delta=1e-5)
 # %%
 # The plan
 # --------
-# All three maps have one scale: what privacy adds, what 6,000 answers leave open anyway, and both
-# together. Colours fade where nobody lives, since a map has nothing to say there.
+# It needs the squares and no rent.
 plan = model.plan(homes)
 print(plan)
+
+# %%
+# All three maps have one scale: what privacy adds, what 6,000 answers leave open anyway, and both
+# together. Colours fade where nobody lives, since a map has nothing to say there.
 figure = plan.plot(target_names=["rent"])
 
 # %%

@@ -27,15 +27,19 @@ model = PrivateGPClassifier(classes=["no", "yes"], epsilon=1.0, delta=1e-5)
 # %%
 # The plan
 # --------
-# Noise of probabilities is measured in log-odds, on which the model works. Near a probability of
-# 50 %, 0.4 in log-odds is ten percentage points; near 5 % it is two.
+# It needs the ages and no diagnosis.
 plan = model.plan(ages)
 print(plan)
+
+# %%
+# Noise of probabilities is measured in log-odds, on which the model works. Near a probability of
+# 50 %, 0.4 in log-odds is ten percentage points; near 5 % it is two.
 figure = plan.plot()
 
 # %%
 # The release
 # -----------
+# This line spends, once. The dashed line in the picture is where both classes are as likely.
 model.fit(ages, diagnoses, plan=plan)
 release = model.release_
 figure = release.plot()

@@ -40,15 +40,18 @@ model = PrivateGPCountRegressor(cap=5, prior_mean=np.log(1 / 6), epsilon=1.0, de
 # %%
 # The plan
 # --------
-# Ages and years are all that a plan needs. Its noise is in log rates: 0.1 is about ten per cent of
-# the rate.
+# Ages and years are all that a plan needs.
 plan = model.plan(drivers, exposure=years)
 print(plan)
+
+# %%
+# Its noise is in log rates: 0.1 is about ten per cent of the rate.
 figure = plan.plot()
 
 # %%
 # The release
 # -----------
+# This line spends, once.
 model.fit(drivers, claims, exposure=years, plan=plan)
 release = model.release_
 figure = release.plot()

@@ -49,6 +49,7 @@ print(plan)
 # %%
 # The release
 # -----------
+# One spend, for all ten classes.
 model.fit(pictures, digits.target[asked], plan=plan)
 ours = components.transform(digits.data[kept])
 chance = model.release_.predict_proba(ours)

@@ -55,6 +55,7 @@ print(plan)
 # %%
 # The release
 # -----------
+# ``fit`` is given the same owners and the same limit as the plan, and refuses anything else.
 model.fit(visits, pressure, groups=owner, max_rows=2, plan=plan)
 release = model.release_
 figure = release.plot()

@@ -68,6 +68,8 @@ start = time.perf_counter()
 model.fit(X, y, plan=plan)
 taken = time.perf_counter() - start
 print(f"released in {taken:.1f} s: {ROWS / taken / 1e6:.1f} million rows a second")
+
+# %%
 figure = model.release_.plot()
 
 # %%

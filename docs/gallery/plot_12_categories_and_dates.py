@@ -46,6 +46,7 @@ model = PrivateGPRegressor(bounds=(0, 60), columns=columns, epsilon=1.0, delta=1
 # %%
 # The plan
 # --------
+# Weeks and regions repeat, so the 6,000 are gathered where they are, and nothing is lost.
 plan = model.plan(requests)
 print(plan)
 

@@ -31,6 +31,8 @@ model = PrivateGPRegressor(bounds=(60, 210), epsilon=1.0, delta=1e-5)
 plan = model.plan(ages)
 print(f"{len(ages)} pupils; privacy would add {plan.forecast_rmse:.1f} cm to the error, typically")
 model.fit(ages, heights, plan=plan).release_.save(file)
+
+# %%
 figure = model.release_.plot()
 
 # %%
