@@ -40,6 +40,9 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["config.cache"]  # templates are given functions, which Sphinx cannot keep
 
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
 # Pages of names, from their docstrings.
 autosummary_generate = True
 autodoc_typehints = "none"  # types stand in the signature or in the text, once

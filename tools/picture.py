@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.datasets import make_heights
@@ -30,9 +31,9 @@ BOUNDS = (40, 200)
 def draw(people: pd.DataFrame, release: Release, colours: dict[str, str]) -> Figure:
     """Draw people on the left and their release on the right."""
     with mpl.rc_context({"font.size": 13, "font.family": "sans-serif", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(11, 4.1), facecolor=colours["paper"], layout="constrained")
+        layout = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.15, wspace=0.05)
+        figure = Figure(figsize=(11, 4.1), facecolor=colours["paper"], layout=layout)
         held, published = figure.subplots(1, 2, sharey=True)
-        figure.get_layout_engine().set(w_pad=0.15, h_pad=0.15, wspace=0.05)  # type: ignore[union-attr]
         held.scatter(people["age"], people["height_cm"], 7, colours["soft"], alpha=0.55, lw=0)
         _curve(published, release, colours)
         budget = f"ε = {release.total_epsilon:g}, δ = 10⁻⁵"
