@@ -47,20 +47,25 @@ def _confirm(commit: str, items: list[Item], results: Path, say: Callable[[str],
             _run(store.ROOT, names, now)
         finally:
             _git("worktree", "remove", "--force", str(source))
-        same = {item.name: tables(then / item.name) == tables(now / item.name) for item in items}
+        found = {item.name: compared(then / item.name, now / item.name) for item in items}
     for item in items:
-        if same[item.name]:
+        if found[item.name] == SAME:
             store.note_confirmed(item, results)
-        say(f"{item.name}: {'the same numbers' if same[item.name] else 'other numbers'}")
-    return all(same.values())
+        say(f"{item.name}: {found[item.name]}")
+    return set(found.values()) == {SAME}
 
 
-def tables(folder: Path) -> dict[str, bytes]:
-    """Return the tables of a finished item, as they are on disk."""
-    found = {path.name: path.read_bytes() for path in sorted(folder.glob("*.csv"))}
-    if not found:
-        raise ValueError(f"{folder.name} has no tables: its short run failed")
-    return found
+SAME = "the same numbers"
+
+
+def compared(then: Path, now: Path) -> str:
+    """Say whether two finished items have the same tables."""
+    before, after = (
+        {path.name: path.read_bytes() for path in folder.glob("*.csv")} for folder in (then, now)
+    )
+    if not before or not after:
+        return "a short run failed"
+    return SAME if before == after else "other numbers"
 
 
 def _run(source: Path, names: list[str], out: Path) -> None:

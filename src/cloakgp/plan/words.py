@@ -35,7 +35,8 @@ def plan_words(facts: Facts, design: Design, figures: Figures, choice: BoundsPla
     if facts.noise_std == 0.0:
         guarantee = "NOT PRIVATE: epsilon is infinite"
     lines = [
-        f"Release of {figures.published_values} numbers about {facts.people} people, {guarantee}.",
+        f"Release of {figures.published_values} numbers about {facts.people:,} people, "
+        f"{guarantee}.",
         f"Noise added to the predictions at {len(facts.points)} points: typically "
         f"{figures.typical_noise:.3g}, at most {figures.largest_noise:.3g} (standard deviations"
         f"{facts.outcome.measured}).",
