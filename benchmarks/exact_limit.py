@@ -3,7 +3,7 @@
     python benchmarks/exact_limit.py [most people]
 
 Processor seconds of `PrivateGPRegressor(...).plan(X)` with default settings, for one and for five
-inputs, and their ratio to the line before.  `estimators.base.MOST_EXACT` is where that reaches
+inputs, and their ratio to the line before.  `estimators.priors.MOST_EXACT` is where that reaches
 about a minute; beyond it, inducing inputs are asked for.  Processor time is measured, so that other
 work on the machine counts little; with two cores a plan takes somewhat less.
 """
@@ -13,7 +13,8 @@ import time
 
 import numpy as np
 
-from cloakgp import PrivateGPClassifier, PrivateGPRegressor, estimator
+from cloakgp import PrivateGPClassifier, PrivateGPRegressor
+from cloakgp.estimators import priors
 
 MODELS = {
     "1 input": (1, PrivateGPRegressor(bounds=(0.0, 1.0))),
@@ -29,7 +30,7 @@ def seconds(model, X):
 
 
 def main(most):
-    estimator.MOST_EXACT = max(estimator.MOST_EXACT, most)
+    priors.MOST_EXACT = max(priors.MOST_EXACT, most)
     print(f"{'people':>8}" + "".join(f"{name:>26}" for name in MODELS))
     before: dict[str, float] = {}
     people = 500

@@ -40,14 +40,17 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["config.cache"]  # templates are given functions, which Sphinx cannot keep
 
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
 # Pages of names, from their docstrings.
 autosummary_generate = True
 autodoc_typehints = "none"  # types stand in the signature or in the text, once
-autodoc_default_options = {"show-inheritance": False}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 default_role = "literal"
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True
 autosummary_context = {"methods_of": methods_of, "properties_of": properties_of}
 
@@ -67,7 +70,10 @@ sphinx_gallery_conf = {
     "plot_gallery": "True",
     "remove_config_comments": True,
     "reset_modules": ("matplotlib", "tools.site.examples.begin"),
+    "image_scrapers": ("tools.site.examples.figures", "matplotlib"),
+    "capture_repr": ("_repr_html_",),  # figures are shown, not named
     "image_srcset": ["2x"],
+    "thumbnail_size": (480, 320),
     "doc_module": ("cloakgp",),
     "backreferences_dir": "generated/backreferences",
     "min_reported_time": 1e9,
@@ -99,6 +105,6 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"]},
     "footer_start": ["copyright"],
     "footer_end": [],
-    "pygments_light_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "a11y-high-contrast-dark",
+    "pygments_light_style": "github-light",
+    "pygments_dark_style": "github-dark",
 }

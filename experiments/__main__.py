@@ -1,9 +1,11 @@
 """Run the items and put the page together.
 
     python -m experiments [--quick] [--only NAME …] [--jobs 2] [--again] [--page] [--list]
+    python -m experiments --confirm [--only NAME …]
 
 Finished items are kept; one whose code is as it was is not run again.  Ctrl-C stops at once and
-loses only what is not finished, and of long items only the part that was under way.
+loses only what is not finished, and of long items only the part that was under way.  ``--confirm``
+asks whether code that changed since still gives the same numbers, by short runs of both.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments import page, registry, store
+from experiments.confirm import confirm
 from experiments.runner import run_all
 
 QUICK_RESULTS = store.SCRATCH / "quick"
@@ -36,8 +39,12 @@ def main(words: list[str] | None = None) -> int:
     results: Path = options.out or (QUICK_RESULTS if options.quick else store.RESULTS)
     console = Console(width=None if sys.stdout.isatty() else 120)
     failed: dict[str, str] = {}
+    wanted = [item for name, item in items.items() if not options.only or name in options.only]
+    if options.confirm:
+        all_same = confirm(wanted, results, lambda text: console.print(text, highlight=False))
+        page.assemble(results)
+        return 0 if all_same else 1
     if not options.page:
-        wanted = [item for name, item in items.items() if not options.only or name in options.only]
         due = [i for i in wanted if options.again or not store.fresh(i, results, options.quick)]
         for item in wanted:
             if item not in due:
@@ -62,6 +69,7 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="items at the same time (2)")
     parser.add_argument("--again", action="store_true", help="also what has not changed")
     parser.add_argument("--page", action="store_true", help="only put the page together")
+    parser.add_argument("--confirm", action="store_true", help="compare short runs then and now")
     parser.add_argument("--list", action="store_true", help="say which items there are")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the results here")
     return parser.parse_args(words)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from experiments import store
+from experiments.item import Item
 from experiments.registry import EXPECTED, find
 
 HEAD = """# Results
@@ -41,8 +42,7 @@ def assemble(results: Path) -> Path:
             continue
         anchor = f"[{record['title']}](#{_anchor(record['title'])})"
         overview.append(f"| {anchor} | {record['place']} | {record['conclusion']} |")
-        stale = name in items and record["made_from"] != store.fingerprint(items[name])
-        sections.append(section(record, results / name, stale))
+        sections.append(section(record, results / name, _since(items.get(name), record, results)))
     table = "\n".join(["| item | in the paper | to conclude |", "|---|---|---|", *overview])
     results.mkdir(parents=True, exist_ok=True)
     page = results / "README.md"
@@ -50,7 +50,20 @@ def assemble(results: Path) -> Path:
     return page
 
 
-def section(record: dict[str, Any], folder: Path, stale: bool) -> str:
+def _since(item: Item | None, record: dict[str, Any], results: Path) -> str:
+    """Say what has become of the code since an item ran; nothing if it is as it was."""
+    if item is None or record["made_from"] == store.fingerprint(item):
+        return ""
+    if store.confirmed(item, results):
+        return (
+            "The code has changed since, without changing these numbers: a short run gives the "
+            "same to the last digit with the code of then and of now (`python -m experiments "
+            "--confirm`)."
+        )
+    return "The code has changed since; run `make experiments` again."
+
+
+def section(record: dict[str, Any], folder: Path, since: str = "") -> str:
     name = record["item"]
     lines = [
         f"## {record['title']}",
@@ -83,8 +96,8 @@ def section(record: dict[str, Any], folder: Path, stale: bool) -> str:
     )
     uses = record["made_from"].get("uses")
     lines.append(f"<sub>Numbers: {files}. Made with {made}{f'; {uses}' if uses else ''}.</sub>\n")
-    if stale:
-        lines.append("<sub>The code has changed since; run `make experiments` again.</sub>\n")
+    if since:
+        lines.append(f"<sub>{since}</sub>\n")
     return "\n".join(lines)
 
 

@@ -40,7 +40,9 @@ SILENT = (
     "privacy/mechanism/kept.py",
 )
 #: Changes here do not change a number.
-FRAMEWORK = {f"experiments.{name}" for name in ("item", "page", "registry", "runner", "store")}
+FRAMEWORK = {
+    f"experiments.{name}" for name in ("confirm", "item", "page", "registry", "runner", "store")
+}
 RECORD = "result.json"
 
 
@@ -172,6 +174,21 @@ def fresh(item: Item, results: Path, quick: bool) -> bool:
     return record is not None and (record["made_from"], record["mode"]) == (fingerprint(item), mode)
 
 
+def confirmed(item: Item, results: Path) -> bool:
+    """Tell whether the code of now was found to give the numbers of the stored result."""
+    record = read(results / item.name)
+    return record is not None and record.get("confirmed_for") == fingerprint(item)
+
+
+def note_confirmed(item: Item, results: Path) -> None:
+    """Note that the code of now gives the numbers of the stored result."""
+    path = results / item.name / RECORD
+    record = json.loads(path.read_text()) | {"confirmed_for": fingerprint(item)}
+    unfinished = path.with_suffix(".partial")
+    unfinished.write_text(_as_text(record))
+    unfinished.replace(path)
+
+
 def write(
     item: Item,
     result: Result,
@@ -212,12 +229,16 @@ def write(
         "commit": _commit(),
         "made_from": made_from or fingerprint(item),
     }
-    (partial / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    (partial / RECORD).write_text(_as_text(record))
     if folder.exists():
         os.rename(folder, old)
     os.rename(partial, folder)
     shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(checkpoints(item, quick).parent, ignore_errors=True)
+
+
+def _as_text(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
 _NAMES = (("", ""), (".", ".partial"), (".", ".old"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cloakgp.plan.facts import Facts
+from cloakgp.plan import plan
 
 
 def count_calls(monkeypatch, module, name):
@@ -25,11 +25,11 @@ def count_calls(monkeypatch, module, name):
 
 def count_designs(monkeypatch):
     """Count the designs that are solved, by whatever solver."""
-    original, calls = Facts.find_design, []
+    original, calls = plan.find_design, []
 
     def counted(facts):
         calls.append(facts.design)
         return original(facts)
 
-    monkeypatch.setattr(Facts, "find_design", counted)
+    monkeypatch.setattr(plan, "find_design", counted)
     return calls

@@ -12,7 +12,11 @@ import pytest
 from command_line import run
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/tutorial.md", "docs/guide.md", "docs/theory.md")
+COMING_FROM = ("scikit-learn", "diffprivlib", "dp-wizard", "paper")
+PAGES = (
+    *("README.md", "docs/tutorial.md", "docs/guide.md", "docs/theory.md"),
+    *(f"docs/coming-from/{name}.md" for name in COMING_FROM),
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
@@ -25,6 +29,7 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
     """In order, in one folder that holds the examples: commands, settings files and Python."""
     for example in (ROOT / "examples").iterdir():
         shutil.copy(example, tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     known = {}
@@ -40,13 +45,27 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
             Path(re.match(r"# (\S+\.toml)\n", text)[1]).write_text(text)
         elif language == "python":
             exec(compile(text, page, "exec"), known)
+        elif language == "py":  # code of libraries that are not installed here
+            compile(text, page, "exec")
+            assert "cloakgp" not in text
         else:
             pytest.fail(f"{page} has a block of {language!r}, which nothing runs")
 
 
 def execute(line, installed):
-    """Run a command: ``cloakgp`` in this process, but for one ``verify``, as it is installed."""
-    words = shlex.split(line)
+    """Run a command: ``cloakgp`` in this process, but for one ``verify``, as it is installed.
+
+    What sets up a clone is set up already; and there is nobody here to agree to a release.
+    """
+    words = shlex.split(line, comments=True)
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M)
+        return
+    if words == ["source", ".venv/bin/activate"]:
+        assert "VENV := .venv\n" in (ROOT / "Makefile").read_text()
+        return
+    if words[:2] == ["cloakgp", "release"] and "--yes" not in words:
+        words.append("--yes")
     if words[0] == "cloakgp" and not (installed and words[1] == "verify"):
         result = run(*words[1:])
         assert result.exit_code == 0, f"{line}\n{result.output}"
@@ -55,22 +74,53 @@ def execute(line, installed):
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
-LINKING = ("CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/results/README.md")
+LINKING = (
+    *("CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/results/README.md"),
+    *(
+        "docs/index.md",
+        "docs/how-it-works.md",
+        "docs/project.md",
+        "docs/stability.md",
+        "docs/coming-from/index.md",
+    ),
+)
+#: README is also read on package indexes, where only whole addresses lead somewhere.
+HOST = "https://github.com/cloakgp/cloakgp/blob/main/"
+RAW = "https://raw.githubusercontent.com/cloakgp/cloakgp/main/"
+
+
+def links(page):
+    """Return what a page links to, and the file and the heading that this means here."""
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = target.partition("#")
+        if file.startswith((HOST, RAW)):
+            yield target, ROOT / file.removeprefix(HOST).removeprefix(RAW), anchor
+        elif "://" not in file:
+            yield target, (ROOT / page).parent / file if file else ROOT / page, anchor
 
 
 @pytest.mark.parametrize("page", [*PAGES, *LINKING])
 def test_every_link_of_a_page_leads_somewhere(page):
-    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.S)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if "://" in target:
-            continue
-        file, _, anchor = target.partition("#")
-        path = (ROOT / page).parent / file if file else ROOT / page
+    for target, path, anchor in links(page):
         assert path.exists(), f"{page} links to {target}, which does not exist"
         if anchor:
             heads = re.findall(r"^#+ (.*)$", path.read_text(), re.M)
             slugs = {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in heads}
             assert anchor in slugs, f"{page} links to {target}: there is no such heading"
+
+
+def test_the_site_starts_as_readme_does():
+    assert blocks("docs/index.md") == blocks("README.md")[:1]
+
+
+def test_readme_works_on_an_index_page():
+    found = [target for target, _, _ in links("README.md")]
+    assert len(found) >= 8
+    assert all(target.startswith((HOST, RAW)) for target in found)
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert pictures
+    assert all(picture.startswith(RAW) and picture.endswith(".png") for picture in pictures)
 
 
 def test_every_figure_against_the_paper_is_one_of_the_results():

@@ -20,7 +20,16 @@ from cloakgp.datasets import make_heights  # noqa: E402
 from cloakgp.decode.mixture import Mixture  # noqa: E402
 from cloakgp.privacy import Budget, Noise, gaussian_sigma  # noqa: E402
 from cloakgp.privacy import release as release_sketch  # noqa: E402
-from experiments import compare, others, outcomes, page, registry, store, words  # noqa: E402
+from experiments import (  # noqa: E402
+    compare,
+    confirm,
+    others,
+    outcomes,
+    page,
+    registry,
+    store,
+    words,
+)
 from experiments.__main__ import main  # noqa: E402
 from experiments.draw import Drawer, releases, rmse, without_privacy  # noqa: E402
 from experiments.item import Item, Result, Run  # noqa: E402
@@ -96,6 +105,46 @@ def test_words_and_rooms_that_compute_nothing_do_not_make_results_old(scratch, m
     assert store.fingerprint(ITEM) == before
     (package / "b.py").write_text("def f():\n    return x + 1\n")
     assert store.fingerprint(ITEM) != before
+
+
+@pytest.mark.parametrize("now", ["v\n1\n", "v\n2\n"])
+def test_old_results_are_confirmed_by_short_runs_with_the_same_numbers_alone(
+    now, scratch, monkeypatch
+):
+    results, said = scratch / "results", []
+    store.write(ITEM, tiny(Run(False, scratch / "run")), results, False, 0.1, {"seed": "0"})
+    record = results / ITEM.name / store.RECORD
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"commit": "abc"}))
+
+    def run(source, names, out):
+        folder = out / names[0]
+        folder.mkdir(parents=True)
+        (folder / "t.csv").write_text(now if source == store.ROOT else "v\n1\n")
+
+    calls = []
+    monkeypatch.setattr(confirm, "_run", run)
+    monkeypatch.setattr(confirm, "_git", lambda *words: calls.append(words[1]))
+    same = now == "v\n1\n"
+    assert confirm.confirm([ITEM], results, said.append) is same
+    assert store.confirmed(ITEM, results) is same
+    assert not store.fresh(ITEM, results, quick=False)
+    assert calls == ["add", "remove"]
+    monkeypatch.setattr(page, "find", lambda: {ITEM.name: ITEM})
+    text = page.assemble(results).read_text()
+    assert ("without changing these numbers" in text) is same
+
+
+def test_results_of_code_that_no_commit_holds_cannot_be_confirmed(scratch):
+    results, said = scratch / "results", []
+    store.write(ITEM, tiny(Run(False, scratch / "run")), results, False, 0.1, {"seed": "0"})
+    record = results / ITEM.name / store.RECORD
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"commit": "abc+changes"}))
+    assert not confirm.confirm([ITEM], results, said.append)
+    assert "run them again" in said[0]
+
+
+def test_a_short_run_without_tables_confirms_nothing(tmp_path):
+    assert confirm.compared(tmp_path / "then", tmp_path / "now") == "a short run failed"
 
 
 def test_what_is_stored_has_numbers_picture_code_version_and_seed(scratch):

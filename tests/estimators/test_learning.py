@@ -15,7 +15,7 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.estimators.base import MOST_TO_LEARN_FROM
+from cloakgp.estimators.priors import MOST_TO_LEARN_FROM
 from cloakgp.gp.defaults import LOG_ODDS, LOG_RATES, NUMBERS, default_family, default_kernel
 from cloakgp.gp.free import free_family
 

@@ -209,7 +209,7 @@ def test_nothing_of_y_is_kept():
     ],
 )
 def test_what_cannot_be_gathered_is_refused(change, words, monkeypatch):
-    monkeypatch.setattr("cloakgp.estimators.base.MOST_EXACT", 100)
+    monkeypatch.setattr("cloakgp.estimators.priors.MOST_EXACT", 100)
     groups = change.pop("groups", None)
     model = estimator("numbers", **change)
     with pytest.raises(ValueError, match=words):

@@ -65,3 +65,20 @@ def test_a_module_that_changed_since_its_record_is_noticed(monkeypatch):
     known["calibration"]["sources"] = sources(MODULES["sketch"])
     assert has_changed(module)
     assert has_changed(MODULES["sketch"])  # it has no record
+
+
+def test_words_about_the_code_change_no_record(tmp_path, monkeypatch):
+    module = MODULES["calibration"]
+    before = sources(module)
+    monkeypatch.setattr("tools.mutants.record.ROOT", tmp_path)
+    for path in module.source_files():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(f'"""Other words."""\n# A comment.\n{code_of(path)}')
+    assert sources(module) == before
+    (tmp_path / path).write_text((tmp_path / path).read_text().replace("2.0", "3.0"))
+    assert sources(module) != before
+
+
+def code_of(path):
+    """Return a source without the docstring of its module."""
+    return (ROOT / path).read_text().split('"""', 2)[2]

@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
+from cloakgp.plot.canvas import guarantee
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.release.statement import best_guess, guess_within, odds_exceed, statement
 
@@ -159,3 +160,13 @@ def test_no_attacker_beats_any_guarantee_by_more_than_it_allows(epsilon, delta):
     if epsilon < 700.0:
         # With a = b = guess both constraints are tight.
         assert guess == pytest.approx(math.exp(epsilon) * (1.0 - guess) + delta)
+
+
+def test_thousands_of_people_are_told_apart_in_plan_picture_and_statement():
+    many = np.tile(np.arange(4.0), 1250)[:, None]  # gathered at four places: quick
+    model = PrivateGPRegressor(bounds=(0, 1))
+    plan = model.plan(many)
+    release = model.fit(many, np.full(5000, 0.5), plan=plan).release_
+    assert "about 5,000 people" in str(plan)
+    assert "of 5,000 people" in guarantee(release.facts, True, 1.0)
+    assert "of 5,000 people" in statement(release)

@@ -1,16 +1,21 @@
 """What a complete run found, kept for SECURITY.md: ``tests/privacy/mutants.json``.
 
 A module is recorded with a hash of the sources that were mutated, so that it can be seen whether
-they have changed since.
+they have changed since.  Comments and docstrings, which no mutant changes, do not count.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
 
 from tools.mutants.modules import LIST, MODULES, ROOT, Module
+
+sys.path.append(str(ROOT / "tests"))
+
+from privacy.fingerprints import plain_lines
 
 RECORD = LIST.with_suffix(".json")
 #: "stopped" counts mutants that ran into a time limit or crashed, "listed" those that survive.
@@ -36,6 +41,11 @@ def has_changed(module: Module) -> bool:
 
 
 def sources(module: Module) -> str:
-    """Return a hash of the sources of a module."""
-    content = b"".join((ROOT / path).read_bytes() for path in module.source_files())
-    return hashlib.sha256(content).hexdigest()
+    """Return a hash of the code of a module."""
+    lines = [
+        line
+        for path in module.source_files()
+        for line in plain_lines((ROOT / path).read_text())
+        if line is not None
+    ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

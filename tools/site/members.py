@@ -11,7 +11,7 @@ from types import FunctionType
 
 
 def methods_of(name: str) -> list[str]:
-    """Return the methods of the class with this full name, in the order of the source."""
+    """Return the methods of the class with this full name: its own, then those of its bases."""
     return _members(name, (FunctionType, classmethod, staticmethod))
 
 
@@ -24,7 +24,7 @@ def _members(name: str, kinds: tuple[type, ...]) -> list[str]:
     module, _, attribute = name.rpartition(".")
     owner = getattr(import_module(module), attribute)
     names: dict[str, None] = {}
-    for base in reversed(owner.__mro__):
+    for base in owner.__mro__:
         if base.__module__.partition(".")[0] == "cloakgp":
             names |= dict.fromkeys(key for key in vars(base) if not key.startswith("_"))
     return [key for key in names if _is_documented(inspect.getattr_static(owner, key), kinds)]

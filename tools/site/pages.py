@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROOFS = "src/cloakgp/privacy"
+GALLERY = ROOT / "docs" / "gallery"
 #: Pages that lie elsewhere on the site than in docs/.
 MOVED = {
     "SECURITY.md": "security.md",
@@ -26,12 +27,16 @@ MOVED = {
 #: What is below each page, in the order of the menus.  Sphinx complains about pages left out.
 BELOW = {
     "index.md": (
-        *("tutorial", "guide", "gallery/index", "api/index", "coming-from/index"),
-        *("how-it-works", "results/index", "project"),
+        *("Tutorial <tutorial>", "Guide <guide>", "Gallery <gallery/index>", "API <api/index>"),
+        *("Coming from … <coming-from/index>", "How it works <how-it-works>"),
+        *("Results <results/index>", "Project <project>"),
     ),
-    "how-it-works.md": ("theory", "notation", "architecture", "proofs/index"),
-    "coming-from/index.md": ("scikit-learn", "diffprivlib", "dp-wizard", "paper"),
-    "results/index.md": ("../benchmarks",),
+    "how-it-works.md": ("Theory <theory>", "notation", "Proofs <proofs/index>", "architecture"),
+    "coming-from/index.md": (
+        *("scikit-learn <scikit-learn>", "diffprivlib <diffprivlib>"),
+        *("DP Wizard <dp-wizard>", "The paper <paper>"),
+    ),
+    "results/index.md": ("Benchmarks <../benchmarks>",),
     "project.md": ("security", "stability", "changelog", "contributing"),
     "proofs/index.md": (
         *("mechanism/calibration", "mechanism/quantisation", "mechanism/discrete"),
@@ -62,12 +67,10 @@ def sources() -> dict[Path, str]:
 
 
 def stage(target: Path) -> None:
-    """Write the sources of the site into a folder; what Sphinx made there earlier is kept."""
+    """Write the sources of the site into a folder; pages of examples that have run are kept."""
     places = sources()
-    wanted = {target / place for place in places.values()}
-    for path in _staged(target):
-        if path not in wanted:
-            path.unlink()
+    for path in _left_over(target, {target / place for place in places.values()}):
+        path.unlink()
     for path, place in places.items():
         copy = target / place
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -80,10 +83,15 @@ def stage(target: Path) -> None:
         os.utime(copy, ns=(path.stat().st_mtime_ns,) * 2)
 
 
-def _staged(target: Path) -> Iterator[Path]:
-    for path in target.rglob("*"):
-        made = path.relative_to(target).parts[0] in READ_THERE or "generated" in path.parts
-        if path.is_file() and not made:
+def _left_over(target: Path, wanted: set[Path]) -> Iterator[Path]:
+    """Yield what an earlier build wrote and this one would not."""
+    scripts = {path.stem for path in GALLERY.glob("plot_*.py")}
+    for path in [path for path in target.rglob("*") if path.is_file()]:
+        example = re.search(r"plot_\w+", path.name)
+        if path.relative_to(target).parts[0] == "gallery":
+            if example and not any(example[0].startswith(script) for script in scripts):
+                yield path
+        elif path not in wanted:
             yield path
 
 
@@ -95,11 +103,9 @@ def linked(text: str, path: Path, place: str, places: dict[Path, str]) -> str:
         if not file or "://" in file or file.startswith("mailto:"):
             return link[0]
         leads_to = (path.parent / file).resolve()
-        if leads_to in places:
-            new = os.path.relpath(places[leads_to], Path(place).parent)
+        if on_site := places.get(leads_to, _example(leads_to)):
+            new = os.path.relpath(on_site, Path(place).parent)
         elif leads_to.exists() and leads_to.is_relative_to(ROOT):
-            if leads_to.is_relative_to(ROOT / "docs" / "gallery"):
-                return link[0]
             kind = "tree" if leads_to.is_dir() else "blob"
             new = f"{code_host()}/{kind}/main/{leads_to.relative_to(ROOT).as_posix()}"
         else:
@@ -108,6 +114,13 @@ def linked(text: str, path: Path, place: str, places: dict[Path, str]) -> str:
 
     parts = CODE.split(text)  # code stands at odd places
     return "".join(part if i % 2 else LINK.sub(turn, part) for i, part in enumerate(parts))
+
+
+def _example(path: Path) -> str | None:
+    """Return the page of an example, or of all of them, that Sphinx makes of these scripts."""
+    if path == GALLERY:
+        return "gallery/index.rst"
+    return f"gallery/{path.stem}.rst" if path.parent == GALLERY and path.exists() else None
 
 
 def below(place: str) -> str:

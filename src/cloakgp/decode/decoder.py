@@ -71,12 +71,24 @@ def finite(numbers: Array) -> Array:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Standard deviations of a prediction's parts; their squares add up."""
+    """Standard deviations of a prediction's parts; their squares add up.
 
-    latent: Array  #: what would remain without privacy
-    dp: Array  #: what privacy adds: the noise, and what the sketch leaves out
-    observation: Array  #: how single outputs scatter around f
-    hyperparameters: Array  #: what not knowing the hyperparameters adds; 0 if they are fixed
+    Attributes
+    ----------
+    latent : array
+        What would remain without privacy.
+    dp : array
+        What privacy adds: the noise, and what the sketch leaves out.
+    observation : array
+        How single outputs scatter around f.
+    hyperparameters : array
+        What not knowing the hyperparameters adds; 0 if they are fixed.
+    """
+
+    latent: Array
+    dp: Array
+    observation: Array
+    hyperparameters: Array
 
     @property
     def curve(self) -> Array:

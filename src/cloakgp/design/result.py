@@ -17,12 +17,29 @@ TARGET_GAP = 1e-6
 class Design:
     """A sketch matrix T with columns of length at most 1, and how good it provably is.
 
-    ``value`` is the objective that T reaches and ``gap`` its relative distance to a proven lower
-    bound (for ``volume``, whose objective is a logarithm: the distance for each dimension).  A
-    design that stopped early says so in ``status``; that costs accuracy, never privacy.
+    A design that stopped early says so in ``status``; that costs accuracy, never privacy.
+
+    Attributes
+    ----------
+    T : array of shape (r, N)
+        The sketch matrix: one row for each published value, one column for each person.
+    value : float
+        The objective that T reaches.
+    gap : float
+        Its relative distance to a proven lower bound (for ``volume``, whose objective is a
+        logarithm: the distance for each dimension).
+    status : str
+        How the solver ended, in words.
+
+    See Also
+    --------
+    bayes : The default design.
+    total : The least total noise.
+    worst : The least largest noise.
+    volume : The paper's objective.
     """
 
-    T: Array  # (r, N)
+    T: Array
     value: float
     gap: float
     status: str
@@ -35,7 +52,7 @@ class Design:
     @property
     def certified(self) -> bool:
         """Whether the gap meets the target."""
-        return self.gap <= TARGET_GAP
+        return bool(self.gap <= TARGET_GAP)
 
 
 def status_of(gap: float, iterations: int, reason: str) -> str:

@@ -23,9 +23,35 @@ from cloakgp.design.workload import (
 
 @single_threaded
 def total(C: ArrayLike, weights: ArrayLike | None = None, *, gap: float = TARGET_GAP) -> Design:
-    """Return the sketch with the least total noise variance Σ_j w_j M_jj over C (P, N).
+    """Return the sketch with the least total noise variance Σ_j w_j M_jj over the workload.
 
     Points of weight zero do not count and may not be decodable from the sketch.
+
+    Parameters
+    ----------
+    C : array of shape (P, N)
+        The workload: the predictions without privacy as a linear map of u.
+    weights : array of shape (P,), default=None
+        How much each point matters.  None: 1 for each.
+    gap : float, default=1e-06
+        How exact the design is to be.
+
+    Returns
+    -------
+    design : Design
+        ``value`` is the total noise variance for σ = 1.
+
+    See Also
+    --------
+    worst : The least largest noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.design import total
+    >>> C = np.random.default_rng(0).normal(size=(3, 20))
+    >>> total(C).certified
+    True
     """
     C = check_workload(C)
     weights = check_weights(weights, C.shape[0])

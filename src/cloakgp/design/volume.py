@@ -24,9 +24,31 @@ from cloakgp.design.workload import (
 
 @single_threaded
 def volume(C: ArrayLike, *, gap: float = TARGET_GAP) -> Design:
-    """Return the sketch with the smallest noise ellipsoid over the workload ``C`` (P, N).
+    """Return the sketch with the smallest noise ellipsoid over the workload: the paper's objective.
 
-    ``value`` is log det M on the range of C.
+    Parameters
+    ----------
+    C : array of shape (P, N)
+        The workload: the predictions without privacy as a linear map of u.
+    gap : float, default=1e-06
+        How exact the design is to be.
+
+    Returns
+    -------
+    design : Design
+        ``value`` is log det M on the range of C.
+
+    See Also
+    --------
+    total : The least total noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.design import volume
+    >>> C = np.random.default_rng(0).normal(size=(3, 20))
+    >>> volume(C).certified
+    True
     """
     C = check_workload(C)
     # Whitening makes the last digits of people who are equal differ by much more: solve for one.

@@ -18,7 +18,32 @@ from cloakgp.design.workload import check_workload, empty_design, fit_columns, r
 
 @single_threaded
 def worst(C: ArrayLike, *, gap: float = TARGET_GAP) -> Design:
-    """Return the sketch whose largest noise variance max_j M_jj over the workload is least."""
+    """Return the sketch whose largest noise variance max_j M_jj over the workload is least.
+
+    Parameters
+    ----------
+    C : array of shape (P, N)
+        The workload: the predictions without privacy as a linear map of u.
+    gap : float, default=1e-06
+        How exact the design is to be.
+
+    Returns
+    -------
+    design : Design
+        ``value`` is the largest noise variance for σ = 1.
+
+    See Also
+    --------
+    total : The least total noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.design import total, worst
+    >>> C = np.random.default_rng(0).normal(size=(3, 20))
+    >>> bool(worst(C).value <= total(C).value)  # no point has more noise than all together
+    True
+    """
     C = check_workload(C)
     C = C[np.any(C != 0, axis=1)]
     if C.shape[0] == 0:

@@ -7,47 +7,28 @@ keep nothing of it.
 
 from __future__ import annotations
 
-import math
 import uuid
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.design.result import TARGET_GAP
-from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.accounts import LedgerParameter, open_account
+from cloakgp.estimators.accounts import LedgerParameter
 from cloakgp.estimators.kept import LIMITS, Kept, compare_limits
-from cloakgp.estimators.people import (
-    MOST_EXACT,
-    People,
-    encoded,
-    people_in_blocks,
-    people_in_memory,
-)
-from cloakgp.estimators.repeats import warn_if_repeated
-from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
-from cloakgp.gp.exact import ExactModel
+from cloakgp.estimators.people import People, encoded, people_in_blocks, people_in_memory
+from cloakgp.estimators.priors import check_inducing
 from cloakgp.gp.family import Family
-from cloakgp.gp.free import free_family
-from cloakgp.gp.inducing import place_inducing, summarise
-from cloakgp.gp.kernels.stretch import stretched
-from cloakgp.gp.kernels.to_json import check_writable
+from cloakgp.gp.inducing import summarise
 from cloakgp.gp.linear import LinearModel
-from cloakgp.gp.matrices import has_white_noise
 from cloakgp.gp.rows import refuse_dates
-from cloakgp.gp.sparse import Approximation, SparseModel
-from cloakgp.gp.surrogate import Surrogate
+from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
 from cloakgp.inputs.columns import recognise
@@ -55,7 +36,7 @@ from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request, settings_of
 from cloakgp.plan.rows import points_of
-from cloakgp.privacy import Budget, Noise
+from cloakgp.privacy import Budget
 from cloakgp.release.bounds import Clip
 from cloakgp.release.intervals import Of
 from cloakgp.release.release import Release
@@ -65,17 +46,6 @@ AnyPlan = TypeVar("AnyPlan")
 
 #: Points of the default workload.
 WORKLOAD = 100
-#: Priors that expect f further away than this many times the range of the outputs are mistakes.
-FURTHEST = 1e12
-#: Without noise there is a number for everybody to weigh settings by: up to this many people.
-MOST_TO_LEARN_FROM = 1000
-
-
-class Fixed(NamedTuple):
-    """The default prior if it is not learnt, as standard deviations in units of the outputs."""
-
-    std: float  # of f
-    noise: float  # of outputs around f
 
 
 class PrivateGP(BaseEstimator):
@@ -106,7 +76,20 @@ class PrivateGP(BaseEstimator):
         return tags
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation at X into its parts: see ``Uncertainty``."""
+        """Split the standard deviation at X into its parts.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        parts : Uncertainty
+            Standard deviations ``latent`` (what would remain without privacy), ``dp`` (what privacy
+            adds), ``observation`` (how outputs scatter around f) and ``hyperparameters`` (what not
+            knowing them adds); ``curve`` is that of f, ``total`` that of one new output.
+        """
         return self._fitted().uncertainty(self._points(X))
 
     def predict_interval(
@@ -114,9 +97,22 @@ class PrivateGP(BaseEstimator):
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X.
 
-        ``of="curve"``: it holds what is predicted with probability ``coverage``.  ``of="person"``:
-        it holds the outputs of that share of new people.  ``clip="bounds"`` keeps both ends within
-        the public bounds.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        coverage : float, default=0.95
+            The probability that the interval holds what it is of.
+        of : {"curve", "person"}, default="curve"
+            Of what people share (f, the probability of a class, the rate), or of the output of one
+            more person.
+        clip : {"bounds", None}, default=None
+            f may leave the public bounds far from people; "bounds" keeps results within them.
+
+        Returns
+        -------
+        low, high : arrays of shape (P,), (P, D) or (P, K)
+            The ends of the interval at each point.
         """
         return self._fitted().predict_interval(self._points(X), coverage, of=of, clip=clip)
 
@@ -130,8 +126,24 @@ class PrivateGP(BaseEstimator):
     ) -> pd.DataFrame:
         """Compare ``max_rows``: fewer rows of each person, less noise for all.  Reads no y.
 
-        One row for each of the ``limits``, with the noise for privacy, the uncertainty without it
-        and the forecast of both together, at the points of a plan with all rows.
+        Parameters
+        ----------
+        X : array or data frame of shape (N, L)
+            Public inputs, one row for each output.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row; required here.
+        limits : sequence of int or None, default=(1, 2, 5, None)
+            The values of ``max_rows`` to compare; None stands for all rows.
+        **more : dict
+            Further arguments of ``plan``, such as ``exposure``.
+
+        Returns
+        -------
+        table : DataFrame
+            One row for each of the ``limits``, with the noise for privacy, the uncertainty without
+            it and the forecast of both together, at the points of a plan with all rows.
         """
         if groups is None:
             raise ValueError("groups is missing: name the owner of each row to compare max_rows")
@@ -143,7 +155,13 @@ class PrivateGP(BaseEstimator):
         )
 
     def selection_bounds(self) -> tuple[float, float]:
-        """Return the bounds of outputs and predictions in a private search."""
+        """Return the bounds of outputs and predictions in a private search.
+
+        Returns
+        -------
+        lo, hi : float
+            Public bounds; −1 and 1 for two classes.
+        """
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
     def public_facts(
@@ -153,7 +171,26 @@ class PrivateGP(BaseEstimator):
         groups: Any = None,
         max_rows: int | None = None,
     ) -> Facts:
-        """Return what a plan is drawn from, without its design, for a private search."""
+        """Return what a plan is drawn from, without its design, for a private search.  Reads no y.
+
+        Parameters
+        ----------
+        X : array, data frame or blocks of shape (N, L)
+            Public inputs, one row for each output.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row, if people own several: their rows are protected together.
+            None: every row is another person.
+        max_rows : int, default=None
+            At most this many rows of each owner count, chosen without their outputs; less noise for
+            all.  None: all rows.  ``compare_max_rows`` helps to decide.
+
+        Returns
+        -------
+        facts : Facts
+            The public facts of the release that a fit would make.
+        """
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
     def _fitted(self) -> Release:
@@ -193,7 +230,7 @@ class PrivateGP(BaseEstimator):
 
         The places of a ``plan`` are not looked for again.
         """
-        self._check_inducing()
+        check_inducing(self.inducing)
         X, groups = kept.X, kept.groups
         request = plan.request if isinstance(plan, Plan) else None
         known = None if request is None else request.places
@@ -204,9 +241,11 @@ class PrivateGP(BaseEstimator):
         people = people_in_memory(rows, X, self.inducing, groups, exposure, known, inputs)
         return replace(people, everybody=kept.everybody)
 
-    def _request(
-        self, people: People, kept: Kept, at: Any, exposure: Array | None = None
-    ) -> Request:
+    def _asked(self, kept: Kept, at: Any) -> Request:
+        """Return what ``plan`` is asked for: all of it public."""
+        return self._request(self._people(kept, kept.exposure), kept, at)
+
+    def _request(self, people: People, kept: Kept, at: Any) -> Request:
         """Return what a plan is asked for: all of it public."""
         places = people.places
         return Request(
@@ -217,7 +256,7 @@ class PrivateGP(BaseEstimator):
             at=None if at is None else _named(people, at),
             groups=owner_codes(kept.groups, len(people.X), kept.X),
             limit=kept.limit,
-            exposure=exposure if places is None else places.node_exposure,
+            exposure=kept.exposure if places is None else places.node_exposure,
             settings=settings_of(self),
             inputs=people.inputs,
         )
@@ -259,158 +298,6 @@ class PrivateGP(BaseEstimator):
             iterations,
         )
 
-    def _prior(
-        self,
-        request: Request,
-        scales: Scales,
-        unit: float,
-        fixed: Fixed,
-        *,
-        noisy: bool,
-        noise: float | None = None,
-    ) -> tuple[LinearModel, Family | None]:
-        """Return the model to design for, and the family to learn from, if any.
-
-        ``unit`` is how far outputs, or latent values, can be expected to lie from each other;
-        ``noisy`` says whether a release adds noise, ``noise`` is the variance of outputs around f
-        if it was given.
-        """
-        self._check_model()
-        X, counts, spreads = request.X, request.counts, request.spreads
-        belief: Belief = scales.noise if noise is None else ((math.sqrt(noise) / unit, 1.0),)
-        if not self._learns(len(X), noisy):
-            kernel = stretched(self.kernel, request.widths)
-            if kernel is None:
-                kernel = default_kernel(X, fixed.std * unit, counts, spreads)
-            std = fixed.noise * unit if noise is None else math.sqrt(noise)
-            return self._model(request, clone(kernel), std**2, unit), None
-        if self.kernel is None:
-            family = default_family(X, replace(scales, noise=belief), unit, counts, spreads)
-            kernel = design_kernel(X, scales, unit, counts, spreads)
-        else:
-            given = stretched(self.kernel, request.widths)
-            family = free_family(given, tuple((s * unit, w) for s, w in belief))
-            kernel = family.mean_kernel()
-        variance = (scales.design[1] * unit) ** 2 if noise is None else noise
-        return self._model(request, kernel, variance, unit, for_design=noisy), family
-
-    def _learns(self, people: int, noisy: bool) -> bool:
-        """Tell whether hyperparameters are learnt from what is published."""
-        learn, automatic = self.learn, isinstance(self.learn, str) and self.learn == "auto"
-        if not (automatic or isinstance(learn, bool | np.bool_)):
-            raise ValueError(f'learn must be "auto", True or False, got {learn!r}')
-        if self.decode == "direct":
-            if not automatic and learn:
-                raise ValueError(
-                    "learn=True cannot be combined with decode='direct', which estimates what the "
-                    "given kernel predicts without privacy; use decode='bayes' or learn=False"
-                )
-            return False
-        if automatic:
-            return self.kernel is None and (noisy or people <= MOST_TO_LEARN_FROM)
-        return bool(learn)
-
-    def _check_inducing(self) -> None:
-        """Refuse words that say nothing about inducing inputs."""
-        if isinstance(self.inducing, str) and self.inducing != "auto":
-            raise ValueError(
-                f'inducing must be "auto", None, a number or a table, got {self.inducing!r}'
-            )
-
-    def _check_model(self) -> None:
-        """Refuse what no model can be made from."""
-        if self.approximation not in get_args(Approximation):
-            raise ValueError(
-                f"approximation must be one of {get_args(Approximation)}, "
-                f"got {self.approximation!r}"
-            )
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise ValueError(
-                f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {self.kernel!r}"
-            )
-
-    def _model(
-        self, request: Request, kernel: Any, noise: float, scale: float, for_design: bool = False
-    ) -> LinearModel:
-        """Build the model of one kernel.
-
-        ``scale`` is how far outputs, or latent values, can be expected to lie from each other;
-        ``for_design`` says that only a sketch is designed for it.
-        """
-        X, counts = request.X, request.counts
-        with np.errstate(all="ignore"):
-            largest = float(np.max(kernel.diag(X)))
-        if largest > (FURTHEST * scale) ** 2:
-            raise ValueError(
-                f"kernel has a standard deviation of {np.sqrt(largest):.3g} at some inputs, more "
-                f"than {FURTHEST:g} times the range of the outputs ({scale:g}); check its "
-                "parameters"
-            )
-        if counts is not None and has_white_noise(kernel, X):
-            raise ValueError(
-                "a kernel with a WhiteKernel part cannot be combined with people who are gathered "
-                "at places; put the noise into noise_variance instead"
-            )
-        if self.inducing is None or isinstance(self.inducing, str):
-            if len(X) > MOST_EXACT:
-                raise ValueError(
-                    f"an exact Gaussian process on {len(X)} people takes minutes to plan (the "
-                    f"limit is {MOST_EXACT}); give a number of inducing inputs, for instance "
-                    "inducing=50"
-                )
-            model = Surrogate if for_design else ExactModel
-            return model(kernel, X, noise, counts)
-        wanted = self.inducing
-        if np.ndim(wanted) > 0:
-            given = points_of(wanted, request.inputs, request.names, X.shape[1], "inducing")
-            wanted = np.asarray(given)
-        inducing = place_inducing(X, wanted, counts)
-        return SparseModel(kernel, X, noise, inducing, self.approximation, counts)
-
-    def _noise(self, plan: Plan, people: People) -> Noise:
-        """Make the last checks, and return how the core is to draw the noise."""
-        # Each is read once: a parameter that changes now changes nothing.
-        account, seed = open_account(self.ledger, self.dataset), self.random_state
-        _warn_if_unsavable(plan)
-        if seed is not None or math.isinf(plan.epsilon):
-            if account is not None:
-                raise ValueError(
-                    "a release that is not private (random_state, or epsilon=inf) cannot be "
-                    "recorded in a ledger; leave ledger and dataset out for a trial"
-                )
-            return Noise(rehearsal=_rehearsal(plan, seed))
-        spends = list(plan.spends)
-        inputs = people.identity
-        if account is None:
-            warn_if_repeated(inputs, spends, plan.delta)
-            return Noise()
-        ledger, dataset = account
-        facts = plan.facts
-        parameters = {
-            "task": facts.task,
-            "design": facts.design,
-            "decode": facts.decode,
-            "calibration": facts.budget.calibration,
-            "people": facts.people,
-            "published_values": plan.published_values,
-            "sigma": facts.budget.sigma,
-        }
-        if plan.choice is not None:
-            parameters |= plan.choice.parameters
-        what, release_id = f"{type(self).__name__}.fit", self._release_id
-        return Noise(
-            commit=partial(
-                ledger.spend,
-                dataset,
-                spends,
-                what=what,
-                parameters=parameters,
-                release_id=release_id,
-                inputs=inputs,
-                stated=(plan.total_epsilon, plan.delta),
-            )
-        )
-
 
 def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
     """Return a plan that was given to a fit, if it is one."""
@@ -420,33 +307,6 @@ def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
             f"{type(plan).__name__}; leave it out or plan again"
         )
     return plan
-
-
-def _rehearsal(plan: Plan, seed: Any) -> Any:
-    """Warn that this is not private, and return repeatable noise if it was asked for."""
-    if math.isinf(plan.epsilon):
-        warnings.warn(
-            "epsilon=inf adds no noise: the result is not private", NotPrivateWarning, stacklevel=4
-        )
-        return None
-    warnings.warn(
-        "random_state makes the noise repeatable, so the result is NOT private; use "
-        "random_state=None for a real release",
-        NotPrivateWarning,
-        stacklevel=4,
-    )
-    rng = check_random_state(seed)
-    return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
-
-
-def _warn_if_unsavable(plan: Plan) -> None:
-    """Say before anything is spent that a kernel cannot be written to a file."""
-    try:
-        check_writable(plan.facts.kernel)
-    except ValueError as error:
-        warnings.warn(
-            f"this release will work but cannot be saved: {error}", UserWarning, stacklevel=4
-        )
 
 
 def _remember_names(estimator: Any, names: tuple[str, ...] | None, count: int) -> None:

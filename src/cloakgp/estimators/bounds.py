@@ -52,22 +52,40 @@ def private_bounds(
     ----------
     y : array, series or private column in blocks
         One number for each row.
-    grid : numbers in increasing order
-        Public candidates: ``np.linspace(0, 300, 31)``, ``np.geomspace(1, 1e6, 31)``.
+    grid : sequence of float
+        Public candidates in increasing order: ``np.linspace(0, 300, 31)``, or
+        ``np.geomspace(1, 1e6, 31)`` if not even the order of magnitude is known.
     epsilon : float
         What the choice spends: two exponential mechanisms at half of it.
-    quantiles : (low, high)
+    quantiles : (low, high), default=(0.01, 0.99)
         The shares of the values that should lie below each bound.
-    groups : one owner for each row, default None
-        Who owns which rows, if people own several: their rows count together.
-    inputs : table, in memory or in blocks, default None
+    groups : array of shape (N,), default=None
+        The owner of each row, if people own several: their rows count together.
+    inputs : array, data frame or table in blocks, default=None
         The public inputs, by which a ledger knows the people: as the release after it has them.
-    columns : mapping of names to columns, default None
+    columns : mapping of names to columns, default=None
         What columns of the inputs are, as estimators are told it.
-    ledger, dataset
-        Where the spend is recorded before anything is drawn.
-    random_state : int, default None
+    ledger : Ledger, path or address, default=None
+        A budget ledger, in which the spend is recorded before anything is drawn.
+    dataset : str, default=None
+        The name of the data set in the ledger.
+    random_state : int or RandomState, default=None
         Anything but None makes the choice repeatable and therefore **not private**.
+
+    Returns
+    -------
+    bounds : PrivateBounds
+        The bounds, ``lo, hi = bounds``, and how they were chosen.
+
+    Raises
+    ------
+    ValueError
+        If there are too few rows for so many candidates at this ``epsilon``; the message says
+        what would be enough.  Nothing was spent.
+
+    See Also
+    --------
+    BoundsGrid : The same choice, from the budget of the release.
 
     Examples
     --------

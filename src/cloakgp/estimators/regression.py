@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from cloakgp.estimators.base import FURTHEST, Array, Fixed, PrivateGP, checked_plan
+from cloakgp.estimators.base import Array, PrivateGP, checked_plan
 from cloakgp.estimators.bounds import check_private, draw_bounds, plan_choice, stated
 from cloakgp.estimators.kept import kept_of
 from cloakgp.estimators.people import People, as_blocks
+from cloakgp.estimators.priors import FURTHEST, Fixed, prior_of
 from cloakgp.estimators.repeats import counted_already, note_spend
+from cloakgp.estimators.spending import noise_of
 from cloakgp.estimators.steps import publish_plan
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
@@ -44,50 +46,96 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
 
     Parameters
     ----------
-    kernel : scikit-learn kernel, default None
-        Prior covariance of f, in the units of y.  None: learnt, with lengthscales around the spread
-        of X and variances in units of ``bounds``; see ``learn``.
-    bounds : (lo, hi), or a list of such pairs
+    kernel : scikit-learn kernel, default=None
+        Prior covariance of f, in the units of y.  None: learnt, with lengthscales around the
+        spread of X and variances in units of ``bounds``; see ``learn``.
+    bounds : (lo, hi), list of such pairs, BoundsGrid or result of private_bounds, default=None
         Public bounds of y: two numbers for all output columns, or a list with a pair for each,
         such as ``[(0, 350), (400, 500)]``.  Required: bounds taken from the data would leak.
         Outputs outside are clipped.  ``BoundsGrid(candidates)`` chooses them privately, from the
         same budget; the result of ``private_bounds`` was chosen before.
-    epsilon, delta : float
-        The guarantee.  ``epsilon=inf`` adds no noise and is not private.
-    noise_variance : float, default None
-        Variance of outputs around f.  None: learnt with the kernel; (0.1 (hi − lo))² if nothing is.
-    prior_mean : float or one for each output, default the middle of the bounds
-        Mean of f before anything is known.
-    learn : {"auto", True, False}
+    epsilon : float, default=1.0
+        The ε of the guarantee.  ``inf`` adds no noise and is not private.
+    delta : float, default=1e-05
+        The δ of the guarantee, well below one over the number of people.
+    noise_variance : float, default=None
+        Variance of outputs around f.  None: learnt with the kernel; (0.1 (hi − lo))² if nothing
+        is learnt.
+    prior_mean : float or array of shape (D,), default=None
+        Mean of f before anything is known.  None: the middle of the bounds.
+    learn : {"auto", True, False}, default="auto"
         Whether hyperparameters are learnt from the published sketch, which costs no budget: a
         public family of priors is averaged by how well each explains what was published.  "auto"
         learns if no ``kernel`` is given.  True also learns the free hyperparameters (not "fixed")
         of a kernel that is given, False uses it as it is.
-    inducing : "auto", int, array or None
-        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to
-        1,000 public places, which stand for the inputs of everybody near them.  A number or a
-        table: that many inducing inputs (placed by k-means of X), or these.  None: the exact model,
-        for up to 4,000 people.
-    approximation : {"fitc", "dtc"}
-        The sparse model, if ``inducing`` is given.
-    design : {"bayes", "total", "worst", "volume"}
-        Which sketch is published.
-    decode : {"bayes", "direct"}
-        How predictions are made from it.
-    calibration : {"analytic", "hall"}
-        How σ follows from (ε, δ).
-    rank : int, default None
-        Publish at most this many values for each output.
-    columns : mapping of names to columns, default None
+    inducing : "auto", int, array of shape (M, L) or None, default="auto"
+        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to 300
+        public places, which stand for the inputs of everybody near them.  A number or a table:
+        that many inducing inputs (placed by k-means of X), or these.  None: the exact model, for
+        up to 4,000 people.
+    approximation : {"fitc", "dtc"}, default="fitc"
+        The sparse model, if ``inducing`` is a number or a table.
+    design : {"bayes", "total", "worst", "volume"}, default="bayes"
+        Which sketch is published: the one with the least posterior variance over the workload,
+        the least total noise, the least largest noise, or the paper's.  See ``cloakgp.design``.
+    decode : {"bayes", "direct"}, default="bayes"
+        How predictions are made from the sketch: by the posterior of f, or by the paper's unbiased
+        estimate of the prediction without privacy.
+    calibration : {"analytic", "hall"}, default="analytic"
+        How σ follows from (ε, δ): the least noise there is, or the paper's formula (for ε up to 1).
+    rank : int, default=None
+        Publish at most this many values for each output.  None: as many as the design asks for.
+    columns : mapping of names to columns, default=None
         What columns of X are: ``Category``, ``Date``, ``Boolean`` or ``Number`` of
         ``cloakgp.columns``, by name.  Columns that are not named are known by their types:
         categories, dates, booleans and strings need no encoding.
-    ledger, dataset
-        A budget ledger (``Ledger``, its file, or its ``postgresql://`` address) and the name of the
-        data set in it.  The spend is recorded there before noise is drawn, and a fit that would
-        exceed the cap is refused.
-    random_state : int, default None
+    ledger : Ledger, path or address, default=None
+        A budget ledger: a ``Ledger``, its file, or its ``postgresql://`` address.  The spend is
+        recorded there before noise is drawn, and a fit that would exceed the cap is refused.
+    dataset : str, default=None
+        The name of the data set in the ledger.
+    random_state : int or RandomState, default=None
         Anything but None makes the noise repeatable and therefore **not private**.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was published: it predicts, and can be saved, verified and combined with others.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : array of shape (L,)
+        Names of the inputs, if X had names.
+
+    See Also
+    --------
+    PrivateGPClassifier : Private class labels.
+    PrivateGPCountRegressor : Private counts.
+    PrivateGridSearch : Hyperparameters chosen privately, then a release.
+    Release : What a fit publishes.
+
+    Notes
+    -----
+    Neighbouring data sets have the same X and differ in the outputs of one person (with
+    ``groups``, in the outputs of all rows of one owner).  The release is (ε, δ)-private for them.
+    X, the bounds and all settings are published as they are, so they must not be taken from y.
+
+    Every further fit on the same people spends again, cross-validation included; a ledger adds
+    it up and refuses to exceed a cap.
+
+    Examples
+    --------
+    >>> from cloakgp import PrivateGPRegressor
+    >>> from cloakgp.datasets import make_heights
+    >>> people = make_heights(100)
+    >>> X, y = people[["age"]], people["height_cm"]
+    >>> model = PrivateGPRegressor(bounds=(40, 200), epsilon=1.0)
+    >>> plan = model.plan(X)  # reads no y, spends nothing
+    >>> print(plan.summary().splitlines()[0])
+    Release of 3 numbers about 100 people, (epsilon=1, delta=1e-05)-private.
+    >>> model = model.fit(X, y, plan=plan)  # spends, once
+    >>> mean, std = model.predict(X.head(5), return_std=True)  # never spends
+    >>> mean.shape, std.shape
+    ((5,), (5,))
     """
 
     _target_tags: ClassVar[dict[str, bool]] = {"multi_output": True, "single_output": True}
@@ -140,12 +188,34 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
-        ``at`` are the points that matter (the workload), by default a summary of X; ``groups``
-        names the owner of each row, if people own several, of whose rows at most ``max_rows`` count
-        (``compare_max_rows`` helps to decide).
+        Parameters
+        ----------
+        X : array, data frame or blocks of shape (N, L)
+            Public inputs, one row for each output.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row, if people own several: their rows are protected together.
+            None: every row is another person.
+        max_rows : int, default=None
+            At most this many rows of each owner count, chosen without their outputs; less noise for
+            all.  None: all rows.  ``compare_max_rows`` helps to decide.
+
+        Returns
+        -------
+        plan : Plan
+            The noise at every point, a forecast of the error, and the certificate of the design.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cloakgp import PrivateGPRegressor
+        >>> X = np.linspace(0, 10, 200)[:, None]
+        >>> plan = PrivateGPRegressor(bounds=(0, 1)).plan(X, at=[[2.5], [7.5]])
+        >>> plan.noise_std.shape
+        (2,)
         """
-        kept = kept_of(X, groups, max_rows, self.columns)
-        request = self._request(self._people(kept), kept, at)
+        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
         return self._drawn(request, *self._bounds(outputs=None))
 
     def fit(
@@ -159,7 +229,33 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     ) -> Self:
         """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once.
 
-        A ``plan`` made for the same X, at, groups, max_rows and settings is released as it is.
+        Parameters
+        ----------
+        X : array, data frame or blocks of shape (N, L)
+            Public inputs, one row for each output.
+        y : array, series, data frame or blocks of shape (N,) or (N, D)
+            Private outputs: numbers, clipped into ``bounds``.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row, if people own several: their rows are protected together.
+            None: every row is another person.
+        plan : Plan, default=None
+            What ``plan`` returned for the same inputs and settings: it is released as it is.  None:
+            a plan is made.
+        max_rows : int, default=None
+            At most this many rows of each owner count, chosen without their outputs; less noise for
+            all.  None: all rows.  ``compare_max_rows`` helps to decide.
+
+        Returns
+        -------
+        self : PrivateGPRegressor
+            The fitted estimator; ``release_`` holds what was published.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the spend does not fit under the cap of the ledger.  Nothing was spent.
         """
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups)
@@ -181,7 +277,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             )
         check_private(self.bounds, self.random_state)
         chosen = stated(self.bounds, plan.choice, facts.budget)
-        noise = self._noise(plan, people)
+        noise = noise_of(self, plan, people, self._release_id)
         if plan.choice is None:
             release = self._publish(plan, people, y, noise, flat=len(shape) == 1)
         else:
@@ -219,13 +315,44 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     ) -> Array | tuple[Array, Array]:
         """Predict f at X, any number of times: nothing is spent.
 
-        ``return_std`` and ``return_cov`` add the uncertainty of f, the DP noise included.  f may
-        leave the bounds far from people; ``clip="bounds"`` keeps predictions within them.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        return_std : bool, default=False
+            Also return the standard deviation of f, the DP noise included.
+        return_cov : bool, default=False
+            Also return the covariance of f, the DP noise included; not with ``return_std``.
+        clip : {"bounds", None}, default=None
+            f may leave the public bounds far from people; "bounds" keeps results within them.
+
+        Returns
+        -------
+        mean : array of shape (P,) or (P, D)
+            The mean of f at each point.
+        spread : array
+            With ``return_std`` the standard deviation, shaped as the mean; with ``return_cov`` the
+            covariance, (P, P) or (P, P, D).
         """
         return self._fitted().predict(self._points(X), return_std, return_cov, clip=clip)
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> Array:
-        """Draw functions from the posterior at X."""
+        """Draw functions from the posterior at X.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        n_samples : int, default=1
+            How many functions are drawn.
+        random_state : int, Generator or None, default=0
+            Seed of the draws, which spend nothing and may be repeated.
+
+        Returns
+        -------
+        samples : array of shape (P, n_samples) or (P, D, n_samples)
+            The values of each function at the points.
+        """
         return self._fitted().sample_y(self._points(X), n_samples, random_state)
 
     def selection_bounds(self) -> tuple[float, float]:
@@ -246,8 +373,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         groups: Any = None,
         max_rows: int | None = None,
     ) -> Facts:
-        kept = kept_of(X, groups, max_rows, self.columns)
-        request = self._request(self._people(kept), kept, at)
+        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
         return self._facts(request, *self._bounds(outputs=None), self._budget())
 
     def _drawn(self, request: Request, lo: Array, hi: Array) -> Plan:
@@ -309,7 +435,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         by_default = self.kernel is None and self.noise_variance is None
         fixed = Fixed(std=0.4, noise=0.1)
         return self._gather(
-            self._prior(request, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
+            prior_of(self, request, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
             request,
             budget,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),

@@ -50,13 +50,27 @@ class BoundsGrid:
 
     Parameters
     ----------
-    candidates : numbers in increasing order
-        For instance ``np.linspace(0, 300, 31)``, or ``np.geomspace(1, 1e6, 31)`` if not even the
-        order of magnitude is known.  Decided from what is known publicly, never from the data.
-    quantiles : (low, high)
+    candidates : sequence of float
+        Numbers in increasing order, for instance ``np.linspace(0, 300, 31)``, or
+        ``np.geomspace(1, 1e6, 31)`` if not even the order of magnitude is known.  Decided from
+        what is known publicly, never from the data.
+    quantiles : (low, high), default=(0.01, 0.99)
         The shares of the values that should lie below the lower bound, and below the upper one.
-    epsilon : float, default None
-        What the choice gets of the budget; None: a tenth of it, or more if there are few people.
+    epsilon : float, default=None
+        What the choice gets of the budget.  None: a tenth of it, or more if there are few people.
+
+    See Also
+    --------
+    private_bounds : The same choice alone, with a budget of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp import BoundsGrid, PrivateGPRegressor
+    >>> grid = BoundsGrid(np.linspace(0, 300, 31))
+    >>> grid.widest
+    (0.0, 300.0)
+    >>> model = PrivateGPRegressor(bounds=grid, epsilon=2.0)  # for choice and release together
     """
 
     candidates: tuple[float, ...]
@@ -81,7 +95,35 @@ class BoundsGrid:
         return self.candidates[0], self.candidates[-1]
 
     def plan(self, rows: int, epsilon: float | None = None, groups: Any = None) -> BoundsPlan:
-        """Work out how well a choice can do for so many rows.  Reads no y and spends nothing."""
+        """Work out how well a choice can do for so many rows.  Reads no y and spends nothing.
+
+        Parameters
+        ----------
+        rows : int
+            How many values there are, a public number.
+        epsilon : float, default=None
+            What the choice may spend.  None: the ``epsilon`` of the grid.
+        groups : array of shape (N,), default=None
+            The owner of each row, if people own several: their rows count together.
+
+        Returns
+        -------
+        plan : BoundsPlan
+            How many rows each bound may be off, and how wide bounds would be for made-up data.
+
+        Raises
+        ------
+        ValueError
+            If there are too few rows for so many candidates; the message says what would be enough.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cloakgp import BoundsGrid
+        >>> plan = BoundsGrid(np.linspace(0, 300, 31)).plan(3000, epsilon=0.5)
+        >>> plan.rank_error
+        57
+        """
         epsilon = self.epsilon if epsilon is None else epsilon
         if epsilon is None:
             raise ValueError("epsilon is missing: say what the choice of bounds may spend")
@@ -90,7 +132,24 @@ class BoundsGrid:
         )
 
     def shared(self, rows: int, groups: Any, epsilon: float, delta: float) -> BoundsPlan:
-        """Plan a choice that shares (``epsilon``, ``delta``) with the release after it."""
+        """Plan a choice that shares (``epsilon``, ``delta``) with the release after it.
+
+        Parameters
+        ----------
+        rows : int
+            How many values there are, a public number.
+        groups : array of shape (N,) or None
+            The owner of each row, if people own several: their rows count together.
+        epsilon : float
+            The ε of both together.
+        delta : float
+            The δ of both together.
+
+        Returns
+        -------
+        plan : BoundsPlan
+            The plan of the choice, with the ``release_epsilon`` that is left.
+        """
         own = most_rows(groups, rows)
         spent = self.epsilon
         if spent is None:
@@ -104,12 +163,26 @@ class BoundsGrid:
 
 @dataclass(frozen=True)
 class BoundsPlan:
-    """What a private choice of bounds would do.  All of it is public; nothing is spent yet."""
+    """What a private choice of bounds would do.  All of it is public; nothing is spent yet.
 
-    grid: BoundsGrid  # with its epsilon
+    Attributes
+    ----------
+    grid : BoundsGrid
+        The candidates, with the ``epsilon`` of the choice.
+    rows : int
+        How many values there are.
+    most_rows : int
+        How many of them one person owns at most.
+    release_epsilon : float or None
+        What is left to a release that shares the budget.
+    delta : float or None
+        The δ of both together, if a release shares the budget.
+    """
+
+    grid: BoundsGrid
     rows: int
-    most_rows: int  # of one person
-    release_epsilon: float | None = None  # of a release that shares the budget
+    most_rows: int
+    release_epsilon: float | None = None
     delta: float | None = None
 
     def __post_init__(self) -> None:
@@ -193,6 +266,18 @@ class BoundsPlan:
 
         As for a bell curve over the places of the grid, which are logarithms on a logarithmic grid:
         its wanted quantiles follow from those that were chosen by.
+
+        Parameters
+        ----------
+        low : int
+            The place that was chosen for the lower bound.
+        high : int
+            The place that was chosen for the upper bound.
+
+        Returns
+        -------
+        lo, hi : float
+            Two of the candidates.
         """
         if self.stretched:
             from_low, from_high = (float(ndtri(q)) for q in self.aimed)
@@ -206,7 +291,18 @@ class BoundsPlan:
         return self.grid.candidates[low], self.grid.candidates[high]
 
     def chosen(self, total_epsilon: float) -> ChosenBounds:
-        """Return what a release says of the choice."""
+        """Return what a release says of the choice.
+
+        Parameters
+        ----------
+        total_epsilon : float
+            The ε of everything that was spent.
+
+        Returns
+        -------
+        choice : ChosenBounds
+            The public facts of the choice.
+        """
         return ChosenBounds(
             epsilon=self.epsilon,
             grid=self.grid.candidates,
@@ -219,8 +315,21 @@ class BoundsPlan:
         """Return how wide bounds would be against the right ones, and which share is clipped.
 
         For made-up values like a bell curve, 98 % of which fill the share ``spread`` of the grid
-        around its middle: a width that is exceeded in 90 % of choices, one that is exceeded in
-        10 %, and the mean share of clipped values.  Worked out, not drawn.
+        around its middle.  Worked out, not drawn.
+
+        Parameters
+        ----------
+        spread : float
+            A share of the grid.
+
+        Returns
+        -------
+        least : float
+            A width that is exceeded in 90 % of choices, as a multiple of the right one.
+        most : float
+            A width that is exceeded in 10 % of choices.
+        clipped : float
+            The mean share of clipped values.
         """
         grid = np.array(self.grid.candidates)
         last = len(grid) - 1
@@ -242,7 +351,13 @@ class BoundsPlan:
         return least, most, float(weight @ clipped / weight.sum())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures of the choice for machines."""
+        """Return the figures of the choice for machines.
+
+        Returns
+        -------
+        figures : dict
+            By name, as JSON can hold them.
+        """
         return {
             **self.parameters,
             "aimed": list(self.aimed),
@@ -256,7 +371,13 @@ class BoundsPlan:
         }
 
     def summary(self) -> str:
-        """Say what the choice would cost and how well it can be expected to choose."""
+        """Say what the choice would cost and how well it can be expected to choose.
+
+        Returns
+        -------
+        text : str
+            Plain text; ``print(plan)`` shows the same.
+        """
         count, (low, high) = len(self.grid.candidates), self.grid.quantiles
         lines = [
             f"Bounds chosen privately among {count} candidates from {self.grid.widest[0]:g} to "
@@ -316,12 +437,23 @@ class PrivateBounds:
     """Bounds that were chosen privately, and how: (lo, hi) for ``PrivateGPRegressor(bounds=...)``.
 
     A release with them says that they were chosen so, and what both cost together.
+
+    Attributes
+    ----------
+    lo : float
+        The lower bound.
+    hi : float
+        The upper bound.
+    plan : BoundsPlan
+        How they were chosen.
+    private : bool
+        False for trials with ``random_state``.
     """
 
     lo: float
     hi: float
     plan: BoundsPlan
-    private: bool  # False for trials with random_state
+    private: bool
 
     @property
     def epsilon(self) -> float:

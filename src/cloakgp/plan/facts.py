@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from cloakgp.decode.decoder import Decode, Decoder, Newton
 from cloakgp.decode.settings import decoders_of_settings
-from cloakgp.design import Design, Prior, bayes, total, volume, worst
-from cloakgp.design.groups import fit_groups
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.gp.family import Family
 from cloakgp.gp.likelihoods import Likelihood, linearise
@@ -30,27 +28,19 @@ from cloakgp.gp.shape import Shape
 from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.gp.surrogate import Surrogate
 from cloakgp.inputs.columns.table import Columns, Spreads
-from cloakgp.plan.asked import asked_of, lossless
 from cloakgp.plan.outcomes import Numbers, Outcome, Task
 from cloakgp.plan.parts import RowLimit
 from cloakgp.plan.rows import ModelRows, points_of
-from cloakgp.privacy import Budget, Sketch, quantise
-from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
+from cloakgp.privacy import Budget
 
 Array = NDArray[np.float64]
 DesignName = Literal["bayes", "total", "worst", "volume"]
 Target = Literal["points", "latents"]
 
-#: Singular values of T below this share of the largest drown in the rounding of its grid.
-SMALLEST_ROW = 2.0**-14
 #: Steps of the Laplace approximation, at most.
 MOST_ITERATIONS = 100
 #: A design for the latent values of everybody needs a matrix of this many people, squared.
 MOST_LATENTS = 5000
-#: Entries of a sketch of people at places, at most: a file of it stays small.
-MOST_AT_PLACES = 30_000
-#: So many people need a coarser grid, or their sums would leave 64 bits.
-MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 
 
 @dataclass(frozen=True)
@@ -363,60 +353,6 @@ class Facts:
     def selection_bounds(self) -> tuple[float, float]:
         """The bounds of outputs and predictions in a private search."""
         return self.outcome.selection_bounds(self.lo, self.hi)
-
-    def find_design(self, near: Design | None = None) -> Design:
-        """Choose T: public maths, whatever it costs in time; near that of another budget, soon."""
-        if near is not None and self.design != "bayes":  # the others do not depend on the budget
-            return near
-        points, weights = self.points, self.weights
-        if self.target == "latents":
-            points, weights = self.X, np.full(len(self.X), 1.0 / len(self.X))
-            if self.counts is not None:
-                weights = self.counts / self.counts.sum()
-        asked = asked_of(self.model, self.width, points, self.places)
-        floor = float(weights @ asked.floor)
-        if self.noise_std == 0.0:
-            return lossless(asked, floor)
-        if self.design == "bayes":
-            prior = Prior(
-                C=asked.C,
-                diagonal=asked.diagonal,
-                factor=asked.factor,
-                sigma=self.noise_std,
-                weights=weights,
-                floor=floor,
-            )
-            start = None if near is None else near.T
-            return bayes(prior, rank=self.rank, gap=self.gap, near=start)
-        if self.design == "total":
-            return total(asked.C, weights)
-        return volume(asked.C) if self.design == "volume" else worst(asked.C)
-
-    def sketch(self, design: Design) -> Sketch:
-        """Turn a design into a sketch that the core accepts: rows worth publishing, on a grid."""
-        T = design.T
-        if self.groups is not None:
-            together = self.decode == "direct"
-            T = fit_groups(T, self.groups, together=together, joint=self.joint)
-        if self.noise_std > 0.0 and len(T):
-            # A rotation keeps every length, also those of owners' sums.
-            each = np.ones(T.shape[1])
-            if self.places is not None:
-                each = np.sqrt(self.places.counts)
-            turn, size, directions = np.linalg.svd(T * each, full_matrices=False)
-            rounding = float(np.linalg.norm(each)) * 2.0**-SKETCH_BITS
-            keep = size > max(SMALLEST_ROW * size[0], rounding)
-            if self.rank is not None:
-                keep[self.rank :] = False
-            if self.places is None:
-                T = size[keep, None] * directions[keep]
-            else:
-                keep[MOST_AT_PLACES // T.shape[1] :] = False
-                T = turn[:, keep].T @ T
-        # Rounding in the rotation may leave a column longer than 1 by a few units of 1e-16.
-        T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
-        coarse = self.people > MANY_PEOPLE
-        return quantise(T, COARSE_BITS if coarse else SKETCH_BITS)
 
 
 def _linearised(likelihood: Likelihood, f: Array) -> tuple[Array, Array]:

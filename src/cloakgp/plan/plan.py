@@ -7,6 +7,7 @@ point, and what other budgets or designs would give.  Nothing here sees y or spe
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -17,12 +18,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.design import Design
-from cloakgp.gp.places import gathered_at
 from cloakgp.gp.within import share_within
 from cloakgp.plan.bounds import BoundsPlan
+from cloakgp.plan.designing import find_design, sketch_of
 from cloakgp.plan.facts import DesignName, Facts
 from cloakgp.plan.outlook import Member, cases_of, members_of
 from cloakgp.plan.request import Request
+from cloakgp.plan.words import Figures, plan_words
 from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 
@@ -35,34 +37,107 @@ Array = NDArray[np.float64]
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 #: The gap of designs of other budgets that a picture compares, for up to so many columns.
 NEARLY, MOST_NEAR = 1e-3, 20_000
-#: A plan warns if more than this share of what varies with the inputs is lost within places.
-MUCH_LOST = 0.1
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release would publish and how good it would be.  Nothing is spent yet."""
+    """What a release would publish and how good it would be.  Nothing is spent yet.
+
+    Made by ``plan`` of an estimator.  Given to ``fit`` of the same estimator with the same inputs,
+    it is released as it is.
+
+    Attributes
+    ----------
+    facts : Facts
+        The public facts of the release: model, workload, bounds, budget and settings.
+    design : Design
+        The sketch that was found, with its certificate.
+    sketch : Sketch
+        The same on its grid, as the core will use it.
+    request : Request or None
+        What it was made for, if an estimator has made it.
+    choice : BoundsPlan or None
+        The private choice of bounds that comes first, from the same budget, if there is one.
+
+    See Also
+    --------
+    PrivateGPRegressor.plan : Makes a plan; so do the other estimators.
+    Release : What a fit publishes.
+
+    Notes
+    -----
+    A plan follows from X and the settings alone.  It may be shown to anybody, and choosing
+    settings by it costs no budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp import PrivateGPRegressor
+    >>> X = np.linspace(0, 10, 200)[:, None]
+    >>> plan = PrivateGPRegressor(bounds=(0, 1), epsilon=1.0).plan(X)
+    >>> plan.epsilon, plan.delta
+    (1.0, 1e-05)
+    >>> bool(plan.gap <= 1e-6)  # the design is proven to be the best there is
+    True
+    >>> plan.noise_std.shape == (len(plan.points),)
+    True
+    """
 
     facts: Facts
     design: Design
     sketch: Sketch
-    request: Request | None = None  # what it was made for, if an estimator has made it
-    choice: BoundsPlan | None = None  # of bounds that are chosen first, from the same budget
+    request: Request | None = None
+    choice: BoundsPlan | None = None
 
     @classmethod
     def draw(cls, facts: Facts, request: Request | None = None) -> Plan:
-        """Find the design and work out what follows."""
-        design = facts.find_design()
-        return cls(facts, design, facts.sketch(design), request)
+        """Find the design and work out what follows.
+
+        Parameters
+        ----------
+        facts : Facts
+            The public facts of the release.
+        request : Request, default=None
+            What the plan is made for, so that ``fit`` knows it again.
+
+        Returns
+        -------
+        plan : Plan
+            The plan with the best sketch for these facts.
+        """
+        design = find_design(facts)
+        return cls(facts, design, sketch_of(facts, design), request)
 
     @classmethod
     def outline(cls, facts: Facts) -> Plan:
-        """Return a plan that publishes one sum of all outputs, whatever else would be better."""
+        """Return a plan that publishes one sum of all outputs, whatever else would be better.
+
+        Parameters
+        ----------
+        facts : Facts
+            The public facts of the release.
+
+        Returns
+        -------
+        plan : Plan
+            A plan that was not designed, for those who need its facts alone.
+        """
         design = Design(np.ones((1, facts.columns)), 0.0, 1.0, "not designed")
-        return cls(facts, design, facts.sketch(design))
+        return cls(facts, design, sketch_of(facts, design))
 
     def check_same(self, now: Request) -> None:
-        """Refuse to stand for what is asked for now, unless it is the same in every digit."""
+        """Refuse to stand for what is asked for now, unless it is the same in every digit.
+
+        Parameters
+        ----------
+        now : Request
+            What a fit is asked for.
+
+        Raises
+        ------
+        ValueError
+            If inputs or settings differ; the message names them.
+        """
         if self.request is None:
             raise ValueError("plan was not made by an estimator; leave it out or plan again")
         self.request.check_same(now)
@@ -146,18 +221,59 @@ class Plan:
             squared = squared.mean(axis=1)
         return float(np.sqrt(self.facts.weights @ squared))
 
-    def compare_epsilons(self, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
-        """Return what the same release would cost in accuracy at other budgets."""
+    def compare_epsilons(self, epsilons: Sequence[float] = EPSILONS) -> pd.DataFrame:
+        """Return what the same release would cost in accuracy at other budgets.
+
+        Parameters
+        ----------
+        epsilons : sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
+            The budgets to compare.
+
+        Returns
+        -------
+        table : DataFrame
+            One row for each budget: typical and largest noise, published values, gap.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cloakgp import PrivateGPRegressor
+        >>> plan = PrivateGPRegressor(bounds=(0, 1)).plan(np.linspace(0, 10, 100)[:, None])
+        >>> table = plan.compare_epsilons((0.5, 2.0))
+        >>> bool(table["typical_noise_std"][0] > table["typical_noise_std"][1])
+        True
+        """
         return pd.DataFrame([self.at_epsilon(float(e))._row() for e in epsilons])
 
     def compare_designs(self) -> pd.DataFrame:
-        """Return what the other designs would give at the same budget."""
+        """Return what the other designs would give at the same budget.
+
+        Returns
+        -------
+        table : DataFrame
+            One row for each design: typical and largest noise, published values, gap.
+        """
         return pd.DataFrame([self._with(design=name)._row() for name in get_args(DesignName)])
 
     def required_epsilon(self, max_std: float) -> float:
         """Return the smallest ε at which privacy adds at most ``max_std`` at every point.
 
         Exact to one part in a thousand, on the safe side.  Spends nothing.
+
+        Parameters
+        ----------
+        max_std : float
+            The noise that is wanted at most, as a standard deviation in the units of the plan.
+
+        Returns
+        -------
+        epsilon : float
+            The budget to ask for.
+
+        Raises
+        ------
+        ValueError
+            If no budget is enough.
         """
         if not (isinstance(max_std, Real) and max_std > 0):
             raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
@@ -186,6 +302,20 @@ class Plan:
 
         y are the training outputs within ``selection_bounds``, z is standard normal.  For classes y
         is −1 or 1, and the prediction is the log-odds after one Newton step.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to predict at.
+
+        Returns
+        -------
+        offset : array of shape (P,)
+            The prediction if every output were 0.
+        G : array of shape (P, N)
+            How far each output moves each prediction.
+        tau : array of shape (P,)
+            The standard deviation of the noise in each prediction.
         """
         decoder = self.facts.first_decoder(self.sketch.rounded)
         lo, hi = self.facts.selection_bounds
@@ -197,66 +327,24 @@ class Plan:
         return offset, B @ decoder.T / (hi - lo), noise
 
     def summary(self) -> str:
-        """Say in a few lines what would be released and at what price."""
-        facts = self.facts
-        guarantee = f"(epsilon={self.total_epsilon:g}, delta={self.delta:g})-private"
-        if facts.noise_std == 0.0:
-            guarantee = "NOT PRIVATE: epsilon is infinite"
-        lines = [
-            f"Release of {self.published_values} numbers about {facts.people} people, {guarantee}.",
-            f"Noise added to the predictions at {len(self.points)} points: typically "
-            f"{self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} (standard deviations"
-            f"{facts.outcome.measured}).",
-            "Without privacy the prediction itself would be uncertain by "
-            f"{self.floor_std.mean():.3g}.",
-            f"Design '{facts.design}', decoded '{facts.decode}', calibration "
-            f"'{facts.budget.calibration}'. "
-            f"{self.design.status[0].upper()}{self.design.status[1:]}.",
-        ]
-        if self.choice is not None:
-            lines[0] = lines[0][:-1] + ", the private choice of bounds included."
-            lines.append(
-                f"These figures are for the ends of the grid, {facts.lo[0]:g} and "
-                f"{facts.hi[0]:g}, at epsilon={self.epsilon:.4g}; with bounds half as far apart "
-                "the noise is about half as large."
-            )
-            lines.append(self.choice.summary())
-        if facts.family is not None:
-            # A family around a given kernel is in no order.
-            errors = self.outlook["error_std"]
-            lines.append(
-                "The kernel is learnt from what is published, at no cost. Expected error: "
-                f"{errors.min():.3g} if the truth is smooth, {errors.max():.3g} if it is rough; "
-                "bands assume that it is like some member of the family of priors."
-            )
-        if facts.places is not None:
-            lines.append(f"{gathered_at(facts.places, facts.encoding.model_names)}. {self._lost()}")
-        if facts.iterations > 1:
-            lines.append(
-                f"The budget is spent in {facts.iterations} steps; the figures are forecasts."
-            )
-        if facts.limit is not None:
-            lines.append(
-                f"At most {facts.limit.max_rows} rows of each person count: {len(facts.X)} rows "
-                f"are used and {facts.limit.left_out} left out, chosen without their outputs."
-            )
-        if facts.groups is not None:
-            lines.append(
-                "The certificate is that of the sketch before it was scaled for people with "
-                "several rows."
-            )
-        if facts.jitter:
-            lines.append(
-                f"The kernel matrix is nearly singular: {facts.jitter:.1e} was added to its "
-                "diagonal."
-            )
-        if self.sketch.matrix.shape[0] == 0:
-            lines.append(
-                "The predictions do not depend on anybody's output, so nothing would be published. "
-                "The kernel's lengthscale is probably far too small, or the points are far from "
-                "the people."
-            )
-        return "\n".join(lines)
+        """Say in a few lines what would be released and at what price.
+
+        Returns
+        -------
+        text : str
+            Plain text; ``print(plan)`` shows the same.
+        """
+        errors = () if self.facts.family is None else tuple(self.outlook["error_std"])
+        figures = Figures(
+            total_epsilon=self.total_epsilon,
+            published_values=self.published_values,
+            typical_noise=self.forecast_rmse,
+            largest_noise=float(self.noise_std.max()),
+            floor=float(self.floor_std.mean()),
+            errors=errors,
+            lost=self.lost_within_places,
+        )
+        return plan_words(self.facts, self.design, figures, self.choice)
 
     @cached_property
     def lost_within_places(self) -> tuple[float, float]:
@@ -274,27 +362,14 @@ class Plan:
         shares = [share_within(kernel, facts.places) for kernel in kernels]
         return min(shares), max(shares)
 
-    def _lost(self) -> str:
-        """Say what gathering people at places loses."""
-        low, high = self.lost_within_places
-        if high == 0.0:
-            return "Nothing is lost by that: everybody at a place has the same inputs."
-        share = f"{_percent(high)} of what varies with the inputs"
-        if self.facts.family is not None:
-            share = (
-                f"{_percent(low)} of what varies with the inputs if the truth is smooth, "
-                f"{_percent(high)} if it is rough"
-            )
-        said = f"What differs within a place is not seen: {share}."
-        if low <= MUCH_LOST:
-            return said
-        return (
-            f"{said} WARNING: that is much, because there are many inputs. Fewer inputs lose less, "
-            "and so do up to 4,000 people chosen at random, who are not gathered."
-        )
-
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan's figures for machines."""
+        """Return the plan's figures for machines.
+
+        Returns
+        -------
+        figures : dict
+            By name, as JSON can hold them.
+        """
         facts = self.facts
         return {
             "epsilon": self.epsilon,
@@ -322,7 +397,14 @@ class Plan:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the noise at every workload point as a table."""
+        """Return the noise at every workload point as a table.
+
+        Returns
+        -------
+        table : DataFrame
+            The inputs of each point, ``noise_std``, ``total_std`` and ``floor_std``; several
+            outputs have a column each.
+        """
         frame = self.facts.encoding.frame(self.facts.codes_of(self.points))
         columns = {
             "noise_std": self.noise_std,
@@ -334,15 +416,38 @@ class Plan:
                 frame[name if values.ndim == 1 else f"{name}_{c}"] = column
         return frame
 
-    def plot(self, **kwargs: Any) -> Figure:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        target_names: Sequence[str] | None = None,
+        max_std: float | None = None,
+        epsilons: Sequence[float] | None = None,
+    ) -> Figure:
         """Draw the noise that privacy would add: over one input, two, or each of more, and by ε.
 
-        ``max_std`` marks the noise that is wanted at most, and the ε that it takes.
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw, for one input and one output.  None: a new figure, with a panel of
+            budgets.
+        target_names : sequence of str, default=None
+            Names of the outputs.
+        max_std : float, default=None
+            Marks the noise that is wanted at most, and the ε that it takes.
+        epsilons : sequence of float, default=None
+            The budgets to compare; an empty list leaves that panel out.  None: some around the
+            plan's.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            The picture.
         """
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_plan
 
-        return plot_plan(self, **kwargs)
+        return plot_plan(self, ax, target_names=target_names, max_std=max_std, epsilons=epsilons)
 
     def __str__(self) -> str:
         return self.summary()
@@ -356,18 +461,39 @@ class Plan:
         return plan
 
     def at_epsilon(self, epsilon: float) -> Plan:
-        """Return the plan of the same release at another budget, to look at: no fit takes it."""
+        """Return the plan of the same release at another budget, to look at: no fit takes it.
+
+        Parameters
+        ----------
+        epsilon : float
+            The other budget.
+
+        Returns
+        -------
+        plan : Plan
+            The best plan for it.
+        """
         return self._with(budget=self._budget_at(epsilon))
 
     def near(self, epsilon: float) -> Plan:
         """Return nearly the plan of ``at_epsilon``, found from the design of this one: quickly.
 
         For pictures of several budgets.  A sketch of very many people stays as it is.
+
+        Parameters
+        ----------
+        epsilon : float
+            The other budget.
+
+        Returns
+        -------
+        plan : Plan
+            A plan for it, whose ``gap`` says how good it is.
         """
         facts = replace(self.facts, budget=self._budget_at(epsilon), gap=NEARLY)
         few = facts.columns <= MOST_NEAR
-        design = facts.find_design(near=self.design) if few else self.design
-        plan = Plan(facts, design, facts.sketch(design))
+        design = find_design(facts, near=self.design) if few else self.design
+        plan = Plan(facts, design, sketch_of(facts, design))
         plan.__dict__["_members"] = self._members
         return plan
 
@@ -391,8 +517,19 @@ class Plan:
     def forecast(self, points: Array) -> tuple[Array, Array]:
         """Return what privacy adds to the standard deviation, and what is there without it.
 
-        Each is (P,), or (P, D) for several outputs: means over the outlook, so that a case that is
-        unlikely but bad does not drown the others.
+        Means over the outlook, so that a case that is unlikely but bad does not drown the others.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to look at.
+
+        Returns
+        -------
+        noise_std : array of shape (P,) or (P, D)
+            What privacy adds at each point.
+        floor_std : array of shape (P,) or (P, D)
+            What remains without privacy.
         """
         added, floors = [], []
         for cases in self._cases(points):
@@ -427,8 +564,3 @@ class Plan:
         if points is self.points:
             self.__dict__["cases"] = cases
         return cases
-
-
-def _percent(share: float) -> str:
-    """Return a share in words."""
-    return "less than 0.1 %" if share < 0.001 else f"{100.0 * share:.2g} %"

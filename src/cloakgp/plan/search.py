@@ -29,11 +29,21 @@ GAPS = (0.01, 0.02, 0.05, 0.1)
 
 @dataclass(frozen=True)
 class Forecast:
-    """Mean errors to be expected if one of the candidates is true, in the units of the loss."""
+    """Mean errors to be expected if one of the candidates is true, in the units of the loss.
 
-    search: float  # of a release with the candidate that is chosen
-    alone: float  # of a release with the estimator as it is and the whole budget
-    whole_epsilon: float  # the whole budget, at the δ of the release
+    Attributes
+    ----------
+    search : float
+        Of a release with the candidate that is chosen.
+    alone : float
+        Of a release with the estimator as it is and the whole budget.
+    whole_epsilon : float
+        The whole budget, at the δ of the release.
+    """
+
+    search: float
+    alone: float
+    whole_epsilon: float
 
     @property
     def search_pays(self) -> bool:
@@ -43,24 +53,62 @@ class Forecast:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What a search would do and how well it can be expected to choose.  Nothing is spent yet."""
+    """What a search would do and how well it can be expected to choose.  Nothing is spent yet.
+
+    Made by ``PrivateGridSearch.plan``.
+
+    Attributes
+    ----------
+    candidates : tuple of dict
+        The settings to choose among.
+    folds : tuple of tuples of Fold
+        The linear predictor of every candidate in every fold.
+    sensitivities : array
+        How far one person can move the summed loss of each candidate.
+    noise : array
+        The typical noise of a release with each candidate, as a standard deviation.
+    kept : array of bool
+        Which candidates are not too sensitive.
+    bounds : (lo, hi)
+        The bounds of outputs and predictions.
+    loss : {"absolute", "squared"}
+        What is compared.
+    mechanism : str
+        How the choice is made.
+    selection_epsilon : float
+        What the choice spends; 0 if there is nothing to choose.
+    release_epsilon : float
+        What the release spends.
+    delta : float
+        The δ of the release, and of both together.
+    spends : tuple of Spend
+        What is spent, in order.
+    total_epsilon : float
+        The ε of everything together.
+    refit : bool
+        Whether a release follows and is counted.
+    request : Request
+        What it was made for.
+    forecast : Forecast or None
+        The errors to be expected with and without the search; None if there is nothing to choose.
+    """
 
     candidates: tuple[Params, ...]
     folds: tuple[tuple[Fold, ...], ...]
-    sensitivities: Array  # of the summed loss, by candidate
-    noise: Array  # standard deviation of the noise of a release, typical, by candidate
+    sensitivities: Array
+    noise: Array
     kept: NDArray[np.bool_]
     bounds: tuple[float, float]
     loss: Loss
     mechanism: Mechanism
-    selection_epsilon: float  # 0: there is nothing to choose
+    selection_epsilon: float
     release_epsilon: float
     delta: float
-    spends: tuple[Spend, ...]  # what is spent, in order
+    spends: tuple[Spend, ...]
     total_epsilon: float
-    refit: bool  # whether a release follows and is counted
-    request: Request  # what it was made for
-    forecast: Forecast | None = None  # None: nothing to choose, or nothing to compare with
+    refit: bool
+    request: Request
+    forecast: Forecast | None = None
 
     @property
     def X(self) -> Array:
@@ -93,10 +141,19 @@ class SearchPlan:
     def chance(self, gap: float) -> float:
         """Return how likely the best candidate is chosen if all others are worse by ``gap``.
 
-        ``gap`` is a difference of mean losses, in the units of the loss.  Others that are worse by
-        more only make it likelier.  The generalised mechanism prefers candidates of small
-        sensitivity: there it is the chance of the candidate it likes least, and what is worse by
-        more makes it likelier for certain only if all sensitivities are equal.
+        Others that are worse by more only make it likelier.  The generalised mechanism prefers
+        candidates of small sensitivity: there it is the chance of the candidate it likes least, and
+        what is worse by more makes it likelier for certain only if all sensitivities are equal.
+
+        Parameters
+        ----------
+        gap : float
+            A difference of mean losses, in the units of the loss.
+
+        Returns
+        -------
+        chance : float
+            A probability.
         """
         if not gap >= 0.0:
             raise ValueError(f"gap must be a number >= 0, got {gap!r}")
@@ -120,14 +177,31 @@ class SearchPlan:
         return sum(len(np.asarray(fold.test)) for fold in self.folds[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the public facts of every candidate as a table."""
+        """Return the public facts of every candidate as a table.
+
+        Returns
+        -------
+        table : DataFrame
+            The settings of each candidate, its sensitivity and noise, and whether it is kept.
+        """
         frame = pd.DataFrame([{k: _shown(v) for k, v in c.items()} for c in self.candidates])
         frame["sensitivity"], frame["release_noise_std"] = self.sensitivities, self.noise
         frame["kept"] = self.kept
         return frame
 
     def chances(self, gaps: Sequence[float] | None = None) -> pd.DataFrame:
-        """Return the chance of choosing the best candidate, by how much better it is."""
+        """Return the chance of choosing the best candidate, by how much better it is.
+
+        Parameters
+        ----------
+        gaps : sequence of float, default=None
+            Differences of mean losses.  None: shares of the largest loss there is.
+
+        Returns
+        -------
+        table : DataFrame
+            Columns ``better_by`` and ``chance_of_best``.
+        """
         top = self.width if self.loss == "absolute" else self.width**2
         given = [share * top for share in GAPS] if gaps is None else list(gaps)
         return pd.DataFrame(
@@ -135,7 +209,13 @@ class SearchPlan:
         )
 
     def summary(self) -> str:
-        """Say what the search would spend and how well it can be expected to choose."""
+        """Say what the search would spend and how well it can be expected to choose.
+
+        Returns
+        -------
+        text : str
+            Plain text; ``print(plan)`` shows the same.
+        """
         n = int(self.kept.sum())
         dropped = len(self.kept) - n
         left_out = f" ({dropped} too sensitive ones left out)" if dropped else ""

@@ -91,7 +91,7 @@ def guarantee(facts: Facts, private: bool, epsilon: float, planned: bool = False
     if not private:
         return "NOT PRIVATE: no guarantee holds for this picture."
     return (
-        f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of {people} "
+        f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of {people:,} "
         f"{'person' if people == 1 else 'people'} "
         f"(epsilon = {epsilon:.4g}, delta = {facts.budget.delta:g}); "
         "inputs are public."

@@ -25,12 +25,21 @@ LAST_DIGITS = 1e-12
 
 @dataclass(frozen=True)
 class FitCheck:
-    """Whether the published numbers are as the model expects."""
+    """Whether the published numbers are as the model expects.  False if they are not.
 
-    p_value: float  #: of numbers at least as odd, if the model is right
-    #: Whether that is so little that the model is probably wrong, and its bands with it.
+    Attributes
+    ----------
+    p_value : float
+        The probability of numbers at least as odd, if the model is right.
+    alarm : bool
+        Whether that is so little that the model is probably wrong, and its bands with it.
+    learnt : bool
+        Whether the prior was learnt, or fixed.
+    """
+
+    p_value: float
     alarm: bool
-    learnt: bool = False  #: whether the prior was learnt, or fixed
+    learnt: bool = False
 
     @property
     def sentence(self) -> str:

@@ -39,11 +39,35 @@ class LatentRelease(Release):
     """A release whose outputs are not f itself."""
 
     def latent_at_people(self, column: int) -> Array:
-        """Return the decoded f at the training inputs, where the next iteration starts."""
+        """Return the decoded f at the training inputs, where the next iteration starts.
+
+        Parameters
+        ----------
+        column : int
+            The number of the output column.
+
+        Returns
+        -------
+        latents : array of shape (N,)
+            The mean of f at each of them.
+        """
         return mixtures_of(self)[column].mean(self.facts.X)
 
     def average(self, points: Array, of: Callable[[Array, Array], Array]) -> Array:
-        """Return the mean over settings of ``of`` mean and variance of f, (P, D)."""
+        """Return the mean over settings of a function of mean and variance of f.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to predict at.
+        of : callable
+            (means, variances) → values, each of one row for each setting.
+
+        Returns
+        -------
+        average : array of shape (P, D)
+            By how much each setting counts.
+        """
         with decoding():
             return finite(
                 np.column_stack(
@@ -55,7 +79,20 @@ class LatentRelease(Release):
             )
 
     def quantiles(self, points: Array, share: float) -> Array:
-        """Return the quantile of f at each point, (P, D)."""
+        """Return a quantile of f at each point.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to predict at.
+        share : float
+            The probability of what lies below.
+
+        Returns
+        -------
+        quantiles : array of shape (P, D)
+            Of every output column.
+        """
         with decoding():
             ends = [mixture.quantile(points, share) for mixture in mixtures_of(self)]
             return finite(np.column_stack(ends))
@@ -66,7 +103,14 @@ class LatentRelease(Release):
 
 
 class LabelRelease(LatentRelease, of=Labels):
-    """A published sketch of class labels: gives probabilities anywhere."""
+    """A published sketch of class labels: gives probabilities anywhere.
+
+    ``fit`` of ``PrivateGPClassifier`` makes it.  It has all that a ``Release`` has.
+
+    See Also
+    --------
+    Release : What it is made of, how it is saved, verified and reported.
+    """
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -74,15 +118,40 @@ class LabelRelease(LatentRelease, of=Labels):
         return np.array(self.facts.classes)
 
     def predict(self, X: ArrayLike, *_: Any, clip: Clip | None = None) -> NDArray[Any]:
-        """Return the most probable class at X, (P,); classes have no bounds for ``clip``."""
+        """Return the most probable class at X.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        *_ : object
+            Not used: classes have no standard deviation.
+        clip : {"bounds", None}, default=None
+            Changes nothing: classes have no bounds.
+
+        Returns
+        -------
+        labels : array of shape (P,)
+            One of ``classes`` for each point.
+        """
         check_clip(clip)
         return self.classes[np.argmax(self.predict_proba(X), axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Return the probability of each class at X, (P, K).
+        """Return the probability of each class at X.
 
         Integrated over the uncertainty of f, DP noise included: far from people, or with a lot of
-        noise, they approach the probabilities of the prior.
+        noise, probabilities approach those of the prior.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        probabilities : array of shape (P, K)
+            One column for each class, in the order of ``classes``.
         """
         inside = self.average(self.check_points(X), expected_logistic)
         if inside.shape[1] == 1:
@@ -93,23 +162,55 @@ class LabelRelease(LatentRelease, of=Labels):
         return inside / inside.sum(axis=1, keepdims=True)
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Return the log-odds of the probability at X: (P,) for two classes, else (P, K).
+        """Return the log-odds of the probability at X.
 
-        With more than two classes each is against the rest.  ``latent`` has the mean of f itself,
-        which is further out where f is uncertain.
+        ``latent`` has the mean of f itself, which is further out where f is uncertain.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        log_odds : array of shape (P,) or (P, K)
+            Of the second class, if there are two; else of each class against the rest.
         """
         inside = self.average(self.check_points(X), expected_logistic)
         odds = logit(np.clip(inside, SMALLEST_CHANCE, 1.0 - 2.0**-53))
         return odds[:, 0] if odds.shape[1] == 1 else odds
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation of the log-odds at X into its parts."""
+        """Split the standard deviation of the log-odds at X into its parts.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        parts : Uncertainty
+            Standard deviations; the observation part is that of the logistic distribution.
+        """
         return _with_observation(super().uncertainty(X), LOGISTIC_STD)
 
     def probability_band(self, X: ArrayLike, half: float, dp_only: bool = False) -> Array:
-        """Return the probabilities at ``half`` standard deviations of f below and above its mean.
+        """Return the probabilities at so many standard deviations of f below and above its mean.
 
-        The result is (2, P, D); with ``dp_only`` only what privacy adds counts.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        half : float
+            How many standard deviations.
+        dp_only : bool, default=False
+            Whether only what privacy adds counts.
+
+        Returns
+        -------
+        band : array of shape (2, P, D)
+            Lower and upper probabilities.
         """
         points = self.check_points(X)
         parts = super().uncertainty(points)
@@ -122,11 +223,26 @@ class LabelRelease(LatentRelease, of=Labels):
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X.
 
-        ``of="curve"``: it holds the probability of the second class, (P,), or that of each of more
-        classes against the rest, (P, K).  ``of="person"``: is a new person of that class?  The
-        upper end is 1 for the classes of the smallest set that holds the label of that share of new
-        people, the lower end is 1 if that set is this class alone; else they are 0.  All of them
-        lie between 0 and 1 whatever ``clip`` says.
+        For ``of="person"`` the question is whether a new person is of that class.  The upper end is
+        1 for the classes of the smallest set that holds the label of that share of new people, the
+        lower end is 1 if that set is this class alone; else they are 0.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        coverage : float, default=0.95
+            The probability that the interval holds what it is of.
+        of : {"curve", "person"}, default="curve"
+            Of the probability of the second class, or of each of more classes against the rest; or
+            of the class of one more person.
+        clip : {"bounds", None}, default=None
+            Changes nothing: both ends lie between 0 and 1.
+
+        Returns
+        -------
+        low, high : arrays of shape (P,) or (P, K)
+            The ends of the interval at each point.
         """
         check_clip(clip)
         points, tail = self.check_points(X), check_interval(coverage, of)
@@ -164,14 +280,35 @@ class LabelRelease(LatentRelease, of=Labels):
 
 
 class CountRelease(LatentRelease, of=Counts):
-    """A published sketch of counts: gives rates anywhere."""
+    """A published sketch of counts: gives rates anywhere.
+
+    ``fit`` of ``PrivateGPCountRegressor`` makes it.  It has all that a ``Release`` has.
+
+    See Also
+    --------
+    Release : What it is made of, how it is saved, verified and reported.
+    """
 
     def predict(  # type: ignore[override]
         self, X: ArrayLike, return_std: bool = False, *, exposure: ArrayLike = 1.0
     ) -> Array | tuple[Array, Array]:
-        """Return the expected count at X for an exposure, by default the rate; (P,).
+        """Return the expected count at X for an exposure; for exposure 1 that is the rate.
 
-        ``return_std`` adds the standard deviation of that rate, the DP noise included.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        return_std : bool, default=False
+            Also return the standard deviation of the rate, the DP noise included.
+        exposure : float or array of shape (P,), default=1.0
+            How long or how large each point is watched.
+
+        Returns
+        -------
+        count : array of shape (P,)
+            The expected count at each point.
+        std : array of shape (P,)
+            With ``return_std``: its standard deviation, the scatter of single counts not included.
         """
         points = self.check_points(X)
         watched = np.log(check_exposure(exposure, len(points)))
@@ -193,12 +330,27 @@ class CountRelease(LatentRelease, of=Counts):
         exposure: ArrayLike = 1.0,
         clip: Clip | None = None,
     ) -> tuple[Array, Array]:
-        """Return the lower and the upper end of an interval at X, (P,) each.
+        """Return the lower and the upper end of an interval at X, for an exposure.
 
-        ``of="curve"``: it holds the rate, for an exposure, with probability ``coverage``.
-        ``of="person"``: it holds the count of that share of new rows with that exposure.  Neither
-        is below 0, and a rate has no upper bound for ``clip``: the cap limits what one row adds to
-        the release, not how many incidents there are.
+        The cap limits what one row adds to the release, not how many incidents there are.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        coverage : float, default=0.95
+            The probability that the interval holds what it is of.
+        of : {"curve", "person"}, default="curve"
+            Of the rate, or of the count of one more row.
+        exposure : float or array of shape (P,), default=1.0
+            How long or how large each point is watched.
+        clip : {"bounds", None}, default=None
+            Changes nothing: rates have no upper bound.
+
+        Returns
+        -------
+        low, high : arrays of shape (P,)
+            The ends of the interval at each point.
         """
         check_clip(clip)
         points, tail = self.check_points(X), check_interval(coverage, of)
@@ -226,7 +378,16 @@ class CountRelease(LatentRelease, of=Counts):
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation of the log rate at X into its parts.
 
-        The observation part is that of the logarithm of one count for exposure 1, 1/√rate.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        parts : Uncertainty
+            Standard deviations; the observation part is that of the logarithm of one count for
+            exposure 1, 1/√rate.
         """
         parts = super().uncertainty(X)
         mean = self._mean(self.check_points(X))[:, 0]

@@ -54,7 +54,67 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Release(Published):
-    """A published sketch: predicts anywhere, can be saved, loaded and verified."""
+    """A published sketch: predicts anywhere, can be saved, loaded and verified.
+
+    ``fit`` of an estimator makes it (``release_``), ``Release.load`` reads it from a file.  It
+    holds the noisy sketch and every public fact that is needed to predict from it and to check its
+    guarantee again, and nothing else: it may be given to anybody.
+
+    Attributes
+    ----------
+    facts : Facts
+        The public facts: model, workload, bounds, budget and settings.
+    sketch : Sketch
+        The sketch matrix T on its grid.
+    noisy : NoisySketch
+        What was published of y: s = T u + σ z.
+    gap : float
+        The certificate of the design.
+    status : str
+        How the design was found, in words.
+    target_names : tuple of str or None
+        Names of the private columns.
+    release_id : str
+        By which a ledger knows the release.
+    created : str
+        When it was made, in UTC.
+    version : str
+        The version of cloakgp that made it.
+    later : tuple of Part
+        What further iterations published, from the same budget.
+    selection : Chosen or None
+        How its settings were chosen, if privately.
+    bounds_choice : ChosenBounds or None
+        How its bounds were chosen, if privately.
+
+    See Also
+    --------
+    PrivateGPRegressor : Makes releases; so do the other estimators.
+    VerificationReport : What ``verify`` returns.
+
+    Notes
+    -----
+    Everything here is post-processing of what was published: it costs no budget, and may be
+    repeated and published at will.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from cloakgp import PrivateGPRegressor, Release
+    >>> from cloakgp.datasets import make_heights
+    >>> people = make_heights(90)
+    >>> model = PrivateGPRegressor(bounds=(40, 200)).fit(people[["age"]], people["height_cm"])
+    >>> model.release_
+    Release(90 people, 3 values, epsilon=1, delta=1e-05, private)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "heights.cloakgp")
+    ...     model.release_.save(path)
+    ...     release = Release.load(path)
+    >>> release.verify().ok
+    True
+    >>> list(release.to_frame([[10], [40]]).columns[:3])
+    ['age', 'height_cm', 'height_cm_std']
+    """
 
     #: The class of a release of each kind of output, and of several releases combined; those of
     #: other modules enter themselves.
@@ -66,7 +126,19 @@ class Release(Published):
 
     @staticmethod
     def of(**fields: Any) -> Release:
-        """Return a release of the kind that its outputs ask for."""
+        """Return a release of the kind that its outputs ask for.
+
+        Parameters
+        ----------
+        **fields : dict
+            The fields of a release, by name.
+
+        Returns
+        -------
+        release : Release
+            A ``LabelRelease`` for classes, a ``CountRelease`` for counts, a ``Combination`` of
+            several.
+        """
         kind = type(fields["facts"].outcome), "members" in fields
         return Release.kinds.get(kind, Release)(**fields)
 
@@ -77,10 +149,35 @@ class Release(Published):
         """Return one predictor from several releases about the same inputs and outputs.
 
         All sketches are decoded together, which is exact and costs nothing; learnt hyperparameters
-        are shared.  A person may be in several of the releases, unless ``people="disjoint"`` says
-        that nobody is: ``total_epsilon`` is what holds for everybody.  ``learn=True`` decodes with
-        the default family of priors, whatever priors the releases had.  Combinations are combined
-        release by release, and ``members`` are all of them.
+        are shared.  Combinations are combined release by release, and ``members`` are all of them.
+
+        Parameters
+        ----------
+        releases : iterable of Release
+            About the same inputs and outputs; people, bounds and budgets may differ.
+        people : {"unknown", "disjoint"}, default="unknown"
+            A person may be in several of the releases, unless "disjoint" says that nobody is:
+            ``total_epsilon`` is what holds for everybody.
+        learn : bool, default=False
+            Decode with the default family of priors, whatever priors the releases had.
+
+        Returns
+        -------
+        release : Combination
+            Predicts, and is saved, verified and reported as any release.
+
+        Examples
+        --------
+        >>> from cloakgp import PrivateGPRegressor, Release
+        >>> from cloakgp.datasets import make_heights
+        >>> north, south = make_heights(80, random_state=1), make_heights(70, random_state=2)
+        >>> releases = [
+        ...     PrivateGPRegressor(bounds=(40, 200)).fit(t[["age"]], t["height_cm"]).release_
+        ...     for t in (north, south)
+        ... ]
+        >>> both = Release.combine(releases, people="disjoint")
+        >>> both.facts.people, both.total_epsilon
+        (150, 1.0)
         """
         overlap, members = check_overlap(people), gathered_members(releases)
         facts = pooled_facts(members, shared_prior(members, learn))
@@ -95,11 +192,27 @@ class Release(Published):
         *,
         clip: Clip | None = None,
     ) -> Array | tuple[Array, Array]:
-        """Predict f at X: (P,), or (P, D) for several outputs.  Free, and repeatable.
+        """Predict f at X.  Free, and repeatable.
 
-        ``return_std`` adds the standard deviation of f, the DP noise included; ``return_cov`` the
-        covariance, (P, P) or (P, P, D).  f may leave the public bounds far from people;
-        ``clip="bounds"`` keeps predictions within them, and leaves spreads as they are.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        return_std : bool, default=False
+            Also return the standard deviation of f, the DP noise included.
+        return_cov : bool, default=False
+            Also return the covariance of f, the DP noise included; not with ``return_std``.
+        clip : {"bounds", None}, default=None
+            f may leave the public bounds far from people; "bounds" keeps predictions within them,
+            and leaves spreads as they are.
+
+        Returns
+        -------
+        mean : array of shape (P,) or (P, D)
+            The mean of f at each point.
+        spread : array
+            With ``return_std`` the standard deviation, shaped as the mean; with ``return_cov`` the
+            covariance, (P, P) or (P, P, D).
         """
         found = self.latent(X, return_std, return_cov)
         if isinstance(found, tuple):
@@ -109,7 +222,25 @@ class Release(Published):
     def latent(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
     ) -> Array | tuple[Array, Array]:
-        """Return the posterior of f at X: its mean and, if asked for, its spread."""
+        """Return the posterior of f at X: its mean and, if asked for, its spread.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        return_std : bool, default=False
+            Also return the standard deviation of f, the DP noise included.
+        return_cov : bool, default=False
+            Also return the covariance of f, the DP noise included; not with ``return_std``.
+
+        Returns
+        -------
+        mean : array of shape (P,) or (P, D)
+            The mean of f, for classes of the log-odds and for counts of the log rate.
+        spread : array
+            With ``return_std`` the standard deviation, shaped as the mean; with ``return_cov`` the
+            covariance, (P, P) or (P, P, D).
+        """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true; ask for one")
         points = self.check_points(X)
@@ -126,11 +257,23 @@ class Release(Published):
     def predict_interval(
         self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve", clip: Clip | None = None
     ) -> tuple[Array, Array]:
-        """Return the lower and the upper end of an interval at X, each shaped as a prediction.
+        """Return the lower and the upper end of an interval at X.
 
-        ``of="curve"``: it holds f with probability ``coverage``.  ``of="person"``: it holds the
-        output of that share of new people, whose scatter around f counts, too.
-        ``clip="bounds"`` keeps both ends within the public bounds, as outputs are.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        coverage : float, default=0.95
+            The probability that the interval holds what it is of.
+        of : {"curve", "person"}, default="curve"
+            Of f, or of the output of one more person, whose scatter around f counts, too.
+        clip : {"bounds", None}, default=None
+            "bounds" keeps both ends within the public bounds, as outputs are.
+
+        Returns
+        -------
+        low, high : arrays of shape (P,) or (P, D)
+            The ends of the interval at each point.
         """
         points, tail = self.check_points(X), check_interval(coverage, of)
         with decoding():
@@ -156,12 +299,36 @@ class Release(Published):
         return can_be_checked(self)
 
     def check(self) -> FitCheck:
-        """Say whether the published numbers are as the model expects.  Free, for anybody."""
+        """Say whether the published numbers are as the model expects.  Free, for anybody.
+
+        Returns
+        -------
+        check : FitCheck
+            A p-value and whether it is alarming; false if the model is probably wrong.
+
+        Raises
+        ------
+        ValueError
+            If there is no answer: see ``can_be_checked``.
+        """
         with decoding():
             return check_fit(self)
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation at X into its parts: see ``Uncertainty``."""
+        """Split the standard deviation at X into its parts.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        parts : Uncertainty
+            Standard deviations ``latent`` (what would remain without privacy), ``dp`` (what privacy
+            adds), ``observation`` (how outputs scatter around f) and ``hyperparameters`` (what not
+            knowing them adds); ``curve`` is that of f, ``total`` that of one new output.
+        """
         points = self.check_points(X)
         with decoding():
             parts = [mixture.uncertainty(points) for mixture in mixtures_of(self)]
@@ -173,7 +340,22 @@ class Release(Published):
     def sample_y(
         self, X: ArrayLike, n_samples: int = 1, random_state: int | np.random.Generator | None = 0
     ) -> Array:
-        """Draw functions from the posterior at X: (P, n_samples) or (P, D, n_samples)."""
+        """Draw functions from the posterior at X.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        n_samples : int, default=1
+            How many functions are drawn.
+        random_state : int, Generator or None, default=0
+            Seed of the draws, which spend nothing and may be repeated.
+
+        Returns
+        -------
+        samples : array of shape (P, n_samples) or (P, D, n_samples)
+            The values of each function at the points.
+        """
         points = self.check_points(X)
         rng = np.random.default_rng(random_state)
         with decoding():
@@ -181,16 +363,37 @@ class Release(Published):
         return draws[0] if self.plain else np.stack(draws, 1)
 
     def check_points(self, X: Any) -> Array:
-        """Return X as rows of the model, by name if it has names."""
+        """Return X as rows of the model, by name if it has names.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points as people have them.
+
+        Returns
+        -------
+        rows : array
+            The same as numbers, in the columns of the model.
+        """
         return self.facts.rows_of(X)
 
     def with_inputs(self, inputs: Any) -> Release:
         """Return the same release, asked in the original units of its inputs.
 
-        ``inputs`` is the scaler that the release was made behind, such as the StandardScaler of a
-        Pipeline, or ``Columns``.  Its numbers go into the file, so they must be public: the scaler
-        must have seen X alone.  What was published stays as it is.  That it is the right scaler is
-        for the publisher to know: the release cannot tell.
+        What was published stays as it is.  That it is the right scaler is for the publisher to
+        know: the release cannot tell.
+
+        Parameters
+        ----------
+        inputs : scaler or Columns
+            The scaler that the release was made behind, such as the StandardScaler of a Pipeline,
+            or ``Columns``.  Its numbers go into the file, so they must be public: the scaler must
+            have seen X alone.
+
+        Returns
+        -------
+        release : Release
+            A release that scales what it is asked.
         """
         facts = self.facts
         if facts.inputs is not None:
@@ -208,7 +411,18 @@ class Release(Published):
         return replace(self, facts=replace(facts, inputs=told, feature_names=names))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to a file, whole or not at all."""
+        """Write the release to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file: a plain zip of JSON and .npy arrays, never a pickle.
+
+        Raises
+        ------
+        ReleaseFileError
+            If a file cannot hold it, for instance a kernel of another library.
+        """
         manifest, arrays = self.contents()
         self._check_contents(manifest, arrays)  # what would not be read is not written
         write_archive(path, manifest, arrays)
@@ -217,9 +431,23 @@ class Release(Published):
     def load(cls, path: str | os.PathLike[str], *, check: bool = True) -> Release:
         """Read a release from a file.
 
-        A file that is damaged, or whose guarantee does not hold when it is checked again, is
-        refused with a ``ReleaseFileError``.  ``check=False`` skips the second check, for those who
-        want the report of ``verify`` instead of an error.
+        Parameters
+        ----------
+        path : str or path
+            A file that ``save`` or the command line has written.
+        check : bool, default=True
+            Check the guarantee again.  False is for those who want the report of ``verify`` instead
+            of an error.
+
+        Returns
+        -------
+        release : Release
+            The release, of the kind that its outputs ask for.
+
+        Raises
+        ------
+        ReleaseFileError
+            If the file is damaged, or its guarantee does not hold when it is checked again.
         """
         manifest, arrays = read_archive(path)
         if is_combined(manifest):
@@ -252,13 +480,30 @@ class Release(Published):
     ) -> VerificationReport:
         """Repeat every public step of the guarantee, in exact arithmetic where it counts.
 
-        Whoever has the ``inputs`` of everybody (an array, a frame, or blocks) also learns whether
-        they are those of the release: a release of many people holds only how many are at each
-        place.  ``exposure`` is that of counts.
+        Whoever has the ``inputs`` of everybody also learns whether they are those of the release: a
+        release of many people holds only how many are at each place.  A ``signature`` counts if it
+        was made by ``key``, or by a key that ``allowed_signers`` lists for ``identity``.  Get these
+        from somewhere else than the release.
 
-        ``signature`` is the file beside the release that ``cloakgp sign`` wrote.  It counts if it
-        was made by ``key``, a file with one public key, or by a key that the file
-        ``allowed_signers`` lists for ``identity``.  Get these from somewhere else than the release.
+        Parameters
+        ----------
+        inputs : array, data frame or blocks of shape (N, L), default=None
+            The inputs of everybody, to compare with.
+        exposure : float, array of shape (N,) or blocks, default=None
+            Of counts, their exposure.
+        signature : str or path, default=None
+            The file beside the release that ``cloakgp sign`` wrote.
+        key : str or path, default=None
+            A file with one public key.
+        allowed_signers : str or path, default=None
+            A file of allowed signers, as OpenSSH has them.
+        identity : str, default=None
+            Who should have signed, as the file of allowed signers names them.
+
+        Returns
+        -------
+        report : VerificationReport
+            Every check with its result; true if all passed.
         """
         trust = trusted(key, allowed_signers, identity)
         return self.checked(check_signature(self.digest, signature, trust), inputs, exposure)
@@ -266,13 +511,38 @@ class Release(Published):
     def checked(
         self, signature: SignatureCheck, inputs: Any = None, exposure: Any = None
     ) -> VerificationReport:
-        """Return the report of ``verify``, with what was found of the signature."""
+        """Return the report of ``verify``, with what was found of the signature.
+
+        Parameters
+        ----------
+        signature : SignatureCheck
+            What was found of it.
+        inputs : array, data frame or blocks of shape (N, L), default=None
+            The inputs of everybody, to compare with.
+        exposure : float, array of shape (N,) or blocks, default=None
+            Of counts, their exposure.
+
+        Returns
+        -------
+        report : VerificationReport
+            Every check with its result; true if all passed.
+        """
         return verify(self, inputs, exposure, signature)
 
     def digest(self, algorithm: str = "sha256") -> bytes:
-        """Return a hash ("sha256" or "sha512") of the file of this release.
+        """Return a hash of the file of this release.
 
         That is the file it was loaded from, else the file that ``save`` would write.
+
+        Parameters
+        ----------
+        algorithm : {"sha256", "sha512"}, default="sha256"
+            Which hash.
+
+        Returns
+        -------
+        digest : bytes
+            The hash.
         """
         digests = self.digests or digests_of(*self.contents())
         if algorithm not in digests:
@@ -280,30 +550,66 @@ class Release(Published):
         return digests[algorithm]
 
     def statement(self) -> str:
-        """Return the guarantee in plain words, as Markdown."""
+        """Return the guarantee in plain words.
+
+        Returns
+        -------
+        text : str
+            Markdown.
+        """
         return statement(self)
 
     def report(self, path: str | os.PathLike[str], signature: SignatureCheck = NOT_CHECKED) -> None:
-        """Write the release as one HTML page that needs nothing else: see ``release.report``.
+        """Write the release as one HTML page that needs nothing else.
 
-        ``signature`` is what the page says of it: that of a report of ``verify``.
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        signature : SignatureCheck, default=not checked
+            What the page says of the signature: that of a report of ``verify``.
         """
         write_file(path, report_page(self, signature).encode(), "report")
 
-    def plot(self, **kwargs: Any) -> Figure:
+    def plot(self, ax: Any = None, *, clip: Clip | None = "bounds") -> Figure:
         """Draw the prediction with its bands, over one input, two, or each of more.  Never y.
 
-        Pictures end at the public bounds; ``clip=None`` draws what lies beyond, too.
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw, for one input and one output.  None: a new figure.
+        clip : {"bounds", None}, default="bounds"
+            Pictures end at the public bounds; None draws what lies beyond, too.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            The picture.
         """
         # Matplotlib takes a second to load, so only those who want a picture wait for it.
         from cloakgp.plot.draw import plot_release
 
-        return plot_release(self, **kwargs)
+        return plot_release(self, ax, clip=clip)
 
     def to_frame(self, X: ArrayLike | None = None, *, clip: Clip | None = None) -> pd.DataFrame:
-        """Return predictions with their standard deviations at X, by default at the workload.
+        """Return predictions with their standard deviations as a table.
 
-        ``clip="bounds"`` keeps predictions and intervals within the public bounds.
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L), default=None
+            Points to predict at.  None: the workload.
+        clip : {"bounds", None}, default=None
+            "bounds" keeps predictions and intervals within the public bounds.
+
+        Returns
+        -------
+        table : DataFrame
+            The inputs of each point, predictions, standard deviations and 95 % intervals.
+
+        Raises
+        ------
+        ValueError
+            If two columns would have one name.
         """
         facts = self.facts
         codes = facts.codes_of(facts.points if X is None else self.check_points(X))
@@ -318,7 +624,20 @@ class Release(Published):
         return frame
 
     def columns_at(self, points: Array, clip: Clip | None = None) -> dict[str, Any]:
-        """Return what a table of predictions has beside the inputs, column by column."""
+        """Return what a table of predictions has beside the inputs, column by column.
+
+        Parameters
+        ----------
+        points : array of shape (P, L)
+            Rows of the model to predict at.
+        clip : {"bounds", None}, default=None
+            "bounds" keeps predictions and intervals within the public bounds.
+
+        Returns
+        -------
+        columns : dict
+            Values by name.
+        """
         names = self.facts.outcome.table_names(self.named_targets, ())
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -350,7 +669,15 @@ class Release(Published):
         )
 
     def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what its file holds: a manifest and arrays."""
+        """Return what its file holds.
+
+        Returns
+        -------
+        manifest : dict
+            The facts, as JSON can hold them.
+        arrays : dict
+            The arrays, by name.
+        """
         return to_archive(self)
 
     def _check_contents(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

@@ -99,9 +99,9 @@ def _published(release: Published) -> str:
     return (
         "## What was published\n\n"
         f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from the private "
-        f"{marked(outputs)} of {people} {'person' if people == 1 else 'people'}. Every curve, map "
-        "and prediction is computed from these numbers and from public facts alone, so it can be "
-        "repeated any number of times at no further cost to anybody's privacy."
+        f"{marked(outputs)} of {people:,} {'person' if people == 1 else 'people'}. Every curve, "
+        "map and prediction is computed from these numbers and from public facts alone, so it can "
+        "be repeated any number of times at no further cost to anybody's privacy."
     )
 
 

@@ -51,7 +51,17 @@ Outcome = tuple[bool, str]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked again."""
+    """One thing that was checked again.
+
+    Attributes
+    ----------
+    name : str
+        What was checked.
+    passed : bool
+        Whether it is as it should be.
+    detail : str
+        What was found, in words.
+    """
 
     name: str
     passed: bool
@@ -60,12 +70,43 @@ class Check:
 
 @dataclass(frozen=True)
 class VerificationReport:
-    """Every check of a release, and what else is remarkable about it."""
+    """Every check of a release, and what else is remarkable about it.
+
+    ``Release.verify`` returns it.  It is true if every check passed and no signature was refused;
+    ``print`` shows it line by line.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+        Each has a ``name``, whether it ``passed``, and a ``detail`` in words.
+    warnings : tuple of str
+        What is remarkable, such as published values that are too quiet for their noise.
+    scope : str
+        What the checks were made from, and what was not compared.
+    signature : SignatureCheck
+        Who signed the release, if that was asked.
+
+    See Also
+    --------
+    Release.verify : Makes the report.
+
+    Examples
+    --------
+    >>> from cloakgp import PrivateGPRegressor
+    >>> from cloakgp.datasets import make_heights
+    >>> people = make_heights(50)
+    >>> model = PrivateGPRegressor(bounds=(40, 200)).fit(people[["age"]], people["height_cm"])
+    >>> report = model.release_.verify(people[["age"]])
+    >>> report.ok
+    True
+    >>> print(report.checks[0].name, report.checks[0].detail)
+    contents all parts fit together
+    """
 
     checks: tuple[Check, ...]
     warnings: tuple[str, ...] = ()
-    scope: str = ""  # what the checks were made from, and what was not compared
-    signature: SignatureCheck = NOT_CHECKED  # who signed the release, if that was asked
+    scope: str = ""
+    signature: SignatureCheck = NOT_CHECKED
 
     @property
     def holds(self) -> bool:

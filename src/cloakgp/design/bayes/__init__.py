@@ -37,10 +37,36 @@ def bayes(
 ) -> Design:
     """Return the sketch after which the workload's posterior variance is least.
 
-    ``value`` is that variance, summed over the weighted workload.  ``rank`` caps the number of
-    published values; the certificate still compares with the best sketch of any rank.  ``near`` is
-    the best sketch for other noise: a short descent from there is quick and usually good enough to
-    look at, and its certificate says how good.
+    Parameters
+    ----------
+    prior : Prior
+        What is believed in public before the release.
+    rank : int, default=None
+        Publish at most this many values; the certificate still compares with the best sketch of any
+        rank.  None: as many as are worth it.
+    gap : float, default=1e-06
+        How exact the design is to be.
+    near : array of shape (r, N), default=None
+        The best sketch for other noise: a short descent from there is quick and usually good enough
+        to look at, and its certificate says how good.
+
+    Returns
+    -------
+    design : Design
+        ``value`` is the variance that is left, summed over the weighted workload.
+
+    See Also
+    --------
+    total : The least total noise, whatever is known beforehand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.design import Prior, bayes
+    >>> C = np.random.default_rng(0).normal(size=(3, 20))  # three predictions from 20 people
+    >>> design = bayes(Prior.independent(C, variance=0.1, sigma=3.7))
+    >>> bool(np.all(np.linalg.norm(design.T, axis=0) <= 1 + 1e-12)), design.certified
+    (True, True)
     """
     if rank is not None and rank < 1:
         raise ValueError(f"rank must be at least 1, got {rank!r}")

@@ -13,16 +13,38 @@ from cloakgp.design.workload import check_weights, check_workload
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed in public before the release.
+    """What is believed in public before the release: all that the design ``bayes`` is told.
 
-    ``C`` (P, N) is the workload: the non-private predictions as a linear map of u.  cov(u) =
-    diag(``diagonal``) + ``factor`` ``factor``ᵀ.  ``sigma`` is the noise of the sketch.  ``floor``
-    is the variance that remains without any privacy, summed over the weighted workload.
+    Parameters
+    ----------
+    C : array of shape (P, N)
+        The workload: the predictions without privacy as a linear map of u.
+    diagonal : array of shape (N,)
+        cov(u) is diag(``diagonal``) plus ``factor`` times its transpose.
+    factor : array of shape (N, q)
+        See ``diagonal``.
+    sigma : float
+        The noise of the sketch.
+    weights : array of shape (P,), default=None
+        How much each point matters.  None: 1 for each.
+    floor : float, default=0.0
+        The variance that remains without any privacy, summed over the weighted workload.
+
+    See Also
+    --------
+    bayes : The design that takes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.design import Prior
+    >>> Prior(np.eye(2), np.full(2, 0.1), np.zeros((2, 0)), sigma=3.7).C.shape
+    (2, 2)
     """
 
     C: Array
-    diagonal: Array  # (N,)
-    factor: Array  # (N, q)
+    diagonal: Array
+    factor: Array
     sigma: float
     weights: Array | None = None
     floor: float = 0.0
@@ -51,6 +73,21 @@ class Prior:
 
     @classmethod
     def independent(cls, C: ArrayLike, variance: float, sigma: float) -> Prior:
-        """Return a prior under which people's values are independent, all of one variance."""
+        """Return a prior under which people's values are independent, all of one variance.
+
+        Parameters
+        ----------
+        C : array of shape (P, N)
+            The workload: the predictions without privacy as a linear map of u.
+        variance : float
+            The variance of each u.
+        sigma : float
+            The noise of the sketch.
+
+        Returns
+        -------
+        prior : Prior
+            For ``bayes``.
+        """
         C = check_workload(C)
         return cls(C, np.full(C.shape[1], variance), np.zeros((C.shape[1], 0)), sigma)

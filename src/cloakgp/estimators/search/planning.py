@@ -79,6 +79,25 @@ class Planning:
         """Work out sensitivities, and how well the search can be expected to choose.  Reads no y.
 
         This is nearly all the work of a search: pass the plan on to ``fit``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (N, L)
+            Public inputs, one row for each output.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row, if people own several: their rows are protected together.
+            None: every row is another person.
+        max_rows : int, default=None
+            At most this many rows of each owner count, chosen without their outputs; less noise for
+            all.  None: all rows.
+
+        Returns
+        -------
+        plan : SearchPlan
+            What would be spent, the sensitivity and noise of each candidate, the chance of choosing
+            the best, and whether the search is likely to pay.
         """
         candidates = self._candidates()
         request = self._request(kept_of(X, groups, max_rows, self.estimator.columns), at)

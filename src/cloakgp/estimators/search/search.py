@@ -52,42 +52,107 @@ Params = dict[str, Any]
 
 
 class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
-    """Choose hyperparameters privately, then release with them.
+    """Choose hyperparameters privately by cross-validation, then release with them.
 
-    If one candidate is left there is nothing to choose: nothing is spent on a choice, and with
+    Every candidate is planned for every fold in public; the private choice sees the expected
+    losses, and nothing else of y leaves it.  Choice and release are accounted for together.  If
+    one candidate is left there is nothing to choose: nothing is spent on a choice, and with
     ``split`` the release gets the whole budget.
 
     Parameters
     ----------
-    estimator : PrivateGPRegressor or PrivateGPClassifier (two classes)
-        Its ``epsilon`` and ``delta`` are those of the release.
+    estimator : PrivateGPRegressor or PrivateGPClassifier
+        What is released; a classifier must have two classes.  Its ``epsilon`` and ``delta`` are
+        those of the release.
     param_grid : dict or list of dicts
         As for scikit-learn's GridSearchCV.  Budget, bounds and classes cannot be varied.
-    epsilon : float
+    epsilon : float, default=1.0
         What the choice spends by itself; with ``split``, what choice and release spend together.
-    split : float between 0 and 1, or "auto", default None
+    split : float between 0 and 1, "auto" or None, default=None
         The share of ``epsilon`` that the choice gets; the release gets all that is left then, and
         the estimator's own ``epsilon`` is not used.  "auto" recommends a share from public facts.
-    cv : int or splitter, default 5
+        None: both have their own budgets.
+    cv : int or splitter, default=5
         Folds.  A splitter sees X and groups, never y.
-    loss : {"absolute", "squared"}
+    loss : {"absolute", "squared"}, default="absolute"
         What is compared: the expected error of predictions clamped to the bounds, the noise of a
         release like the final one included.  For classes, of log-odds clamped to labels −1 and 1.
-    mechanism : {"exponential", "permute-and-flip", "generalised"}
+    mechanism : {"exponential", "permute-and-flip", "generalised"}, default="exponential"
         How the choice is made.  The exponential mechanism costs least beside a release;
         permute-and-flip chooses best at its ``epsilon``, for a choice without one.
-    max_sensitivity : float, "median" or None
+    max_sensitivity : float, "median" or None, default=None
         Candidates whose loss one person can move by more are left out, which needs no y; "median"
         leaves out the upper half.  Worth it with ``decode="direct"``, where sensitive candidates
         are noisy ones; with ``decode="bayes"`` they may well be the good ones.
-    refit : bool, default True
+    refit : bool, default=True
         Release with the chosen candidate, on the same data.
-    n_jobs, verbose
-        As in joblib; ``verbose`` shows progress.
-    ledger, dataset
-        Choice and release are recorded there as one spend, before the choice is made.
-    random_state : int, default None
+    n_jobs : int, default=None
+        How many candidates are planned at once, as in joblib.
+    verbose : int, default=0
+        Above 0, progress is shown in a terminal.
+    ledger : Ledger, path or address, default=None
+        A budget ledger: a ``Ledger``, its file, or its ``postgresql://`` address.  Choice and
+        release are recorded there as one spend, before the choice is made.
+    dataset : str, default=None
+        The name of the data set in the ledger.
+    random_state : int or RandomState, default=None
         Anything but None makes choice and noise repeatable and therefore **not private**.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The chosen candidate, fitted; only with ``refit``.
+    best_index_ : int
+        Its number in ``cv_results_``.
+    best_params_ : dict
+        Its settings.
+    cv_results_ : dict
+        Public facts of every candidate: ``params``, ``sensitivity``, ``release_noise_std`` and
+        ``kept``.  Never a loss.
+    n_splits_ : int
+        Number of folds.
+    selection_ : Selection or None
+        What the private choice published; None if there was nothing to choose.
+    total_epsilon_ : float
+        The ε of choice and release together, at the δ of the release.
+    n_features_in_ : int
+        Number of inputs; only with ``refit``.
+    feature_names_in_ : array of shape (L,)
+        Names of the inputs, if X had names; only with ``refit``.
+
+    See Also
+    --------
+    PrivateGPRegressor : Learns hyperparameters from its release at no cost, if none are given.
+    private_bounds : Bounds of y chosen privately.
+
+    Notes
+    -----
+    There are no scores: a score of private outputs without noise would leak, so ``best_score_``
+    raises an ``AttributeError`` that says so.  With few people a search costs more accuracy than
+    it brings; ``plan`` says beforehand whether it is likely to pay.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from cloakgp import PrivateGPRegressor, PrivateGridSearch
+    >>> from cloakgp.datasets import make_heights
+    >>> people = make_heights(60)
+    >>> X, y = people[["age"]], people["height_cm"]
+    >>> search = PrivateGridSearch(
+    ...     PrivateGPRegressor(bounds=(40, 200)),
+    ...     {"kernel": [900 * RBF(5.0), 900 * RBF(25.0)]},
+    ...     epsilon=2.0,
+    ...     split=0.3,
+    ...     cv=3,
+    ... )
+    >>> plan = search.plan(X)
+    >>> plan.selection_epsilon, round(plan.total_epsilon, 6)
+    (0.6, 2.0)
+    >>> search = search.fit(X, y, plan=plan)
+    >>> search.best_index_ in (0, 1)
+    True
+    >>> search.predict(X.head(5)).shape
+    (5,)
     """
 
     ledger: Any = LedgerParameter()
@@ -136,7 +201,33 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
     ) -> Self:
         """Choose, and release with what was chosen: spends for both, once.
 
-        A ``plan`` made for the same X, at, groups, max_rows and settings saves its work.
+        Parameters
+        ----------
+        X : array or data frame of shape (N, L)
+            Public inputs, one row for each output.
+        y : array or series of shape (N,)
+            Private outputs: numbers within the bounds, or labels of two classes.
+        at : array or data frame of shape (P, L), default=None
+            The points that matter (the workload).  None: a summary of X, weighted by people.
+        groups : array of shape (N,), default=None
+            The owner of each row, if people own several: their rows are protected together.
+            None: every row is another person.
+        plan : SearchPlan, default=None
+            What ``plan`` returned for the same inputs and settings, which saves its work.  None: a
+            plan is made.
+        max_rows : int, default=None
+            At most this many rows of each owner count, chosen without their outputs; less noise for
+            all.  None: all rows.
+
+        Returns
+        -------
+        self : PrivateGridSearch
+            The fitted search; with ``refit``, ``release_`` holds what was published.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the spend does not fit under the cap of the ledger.  Nothing was spent.
         """
         candidates = self._candidates()
         for inducing in (self.estimator.inducing, *(c.get("inducing") for c in candidates)):

@@ -21,7 +21,24 @@ Array = NDArray[np.float64]
 class Logistic:
     """Weight that rises from 0 to 1 along one column: w(x) = 1/(1 + exp(−(x_d − center)/width)).
 
-    A negative width makes it fall instead.
+    Parameters
+    ----------
+    center : float
+        Where the weight is one half, in the units of that column of X.
+    width : float
+        How slowly it rises; a negative width makes it fall instead.
+    dimension : int, default=0
+        The column d of X.
+
+    See Also
+    --------
+    Blend : The kernel that takes it.
+
+    Examples
+    --------
+    >>> from cloakgp.kernels import Logistic
+    >>> Logistic(center=20.0, width=5.0)([[20.0]])
+    array([0.5])
     """
 
     center: float
@@ -53,22 +70,44 @@ class Logistic:
         return weights
 
     def params(self) -> dict[str, float | Array]:
-        """Everything needed to build an equal object: `Logistic(**self.params())`."""
+        """Return everything needed to build an equal object.
+
+        Returns
+        -------
+        params : dict
+            For ``Logistic(**params)``.
+        """
         return {"center": self.center, "width": self.width, "dimension": self.dimension}
 
 
 class Blend(Kernel):  # type: ignore[misc, unused-ignore]
     """Covariance of w(x) f(x) + (1 − w(x)) g(x) for independent f and g with kernels k_f and k_g.
 
-    k(x, x') = w(x) k_f(x, x') w(x') + (1 − w(x)) k_g(x, x') (1 − w(x'))   (paper, section 5.3)
+    k(x, x') = w(x) k_f(x, x') w(x') + (1 − w(x)) k_g(x, x') (1 − w(x')): the paper's section 5.3.
 
     Parameters
     ----------
-    k_f, k_g : scikit-learn kernels
-        Their hyperparameters are this kernel's, as `k_f__…` and `k_g__…`.
-    weight : function
-        Takes X of shape (n, L) and returns n weights in [0, 1]; `Logistic` is one, and can be
-        saved. Weights are fixed, not hyperparameters.
+    k_f : scikit-learn kernel
+        The kernel where the weight is 1.  Its hyperparameters are this kernel's, as ``k_f__…``.
+    k_g : scikit-learn kernel
+        The kernel where the weight is 0.  Its hyperparameters are this kernel's, as ``k_g__…``.
+    weight : callable
+        Takes X of shape (n, L) and returns n weights in [0, 1]; ``Logistic`` is one, and can be
+        saved.  Weights are fixed, not hyperparameters.
+
+    See Also
+    --------
+    Gibbs : One kernel whose lengthscale depends on the place.
+
+    Examples
+    --------
+    Short lengthscales up to about 20 years of age, long ones beyond:
+
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from cloakgp.kernels import Blend, Logistic
+    >>> kernel = 900 * Blend(RBF(40.0), RBF(5.0), Logistic(center=20.0, width=3.0))
+    >>> kernel([[10.0], [60.0]]).shape
+    (2, 2)
     """
 
     def __init__(self, k_f: Kernel, k_g: Kernel, weight: PointFunction) -> None:
@@ -77,7 +116,18 @@ class Blend(Kernel):  # type: ignore[misc, unused-ignore]
         self.weight = weight
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, and with deep also those of k_f and k_g."""
+        """Return the parameters of the kernel.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether those of ``k_f`` and ``k_g`` are included.
+
+        Returns
+        -------
+        params : dict
+            Values by name.
+        """
         params = {"k_f": self.k_f, "k_g": self.k_g, "weight": self.weight}
         if deep:
             for part in ("k_f", "k_g"):
@@ -151,14 +201,31 @@ class Blend(Kernel):  # type: ignore[misc, unused-ignore]
         return f_weight * K_f + g_weight * K_g, gradient
 
     def diag(self, X: ArrayLike) -> Array:
-        """Return the diagonal of k(X, X): w² k_f + (1 − w)² k_g."""
+        """Return the diagonal of k(X, X): w² k_f + (1 − w)² k_g.
+
+        Parameters
+        ----------
+        X : array of shape (n, L)
+            Rows of the model.
+
+        Returns
+        -------
+        variances : array of shape (n,)
+            The prior variance at each row.
+        """
         weights = self._weights(X)
         f_diag: Array = weights**2 * self.k_f.diag(X)
         g_diag: Array = (1.0 - weights) ** 2 * self.k_g.diag(X)
         return f_diag + g_diag
 
     def is_stationary(self) -> bool:
-        """Return False: the weights depend on the place."""
+        """Return False: the weights depend on the place.
+
+        Returns
+        -------
+        stationary : bool
+            Always False.
+        """
         return False
 
     @property

@@ -23,9 +23,22 @@ class Cells(Kernel):  # type: ignore[misc, unused-ignore]
     Parameters
     ----------
     centres : array of shape (K, L)
-        One row for each cell, in the units of X. Of equally near centres the first counts.
+        One row for each cell, in the units of X.  Of equally near centres the first counts.
     scale : float or array of shape (L,), default=1.0
         Distances are measured in these units, one for all inputs or one for each.
+
+    See Also
+    --------
+    Gibbs : A smooth kernel whose lengthscale depends on the place.
+
+    Examples
+    --------
+    >>> from cloakgp.kernels import Cells
+    >>> kernel = Cells([[0.0], [10.0]])
+    >>> kernel([[1.0], [2.0], [9.0]])
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
     """
 
     def __init__(self, centres: ArrayLike, scale: ArrayLike = 1.0) -> None:
@@ -33,7 +46,18 @@ class Cells(Kernel):  # type: ignore[misc, unused-ignore]
         self.scale = scale
 
     def cells(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Return the number of the nearest centre of each row of X, (n,)."""
+        """Return the number of the nearest centre of each row of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, L)
+            Rows of the model.
+
+        Returns
+        -------
+        cells : array of int of shape (n,)
+            Row numbers of ``centres``.
+        """
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
         centres, scale = (np.asarray(v, dtype=np.float64) for v in (self.centres, self.scale))
         if centres.ndim != 2 or not len(centres) or centres.shape[1] != rows.shape[1]:
@@ -61,11 +85,28 @@ class Cells(Kernel):  # type: ignore[misc, unused-ignore]
         return (K, np.empty((*K.shape, 0))) if eval_gradient else K
 
     def diag(self, X: ArrayLike) -> Array:
-        """Return the diagonal of k(X, X): ones."""
+        """Return the diagonal of k(X, X): ones.
+
+        Parameters
+        ----------
+        X : array of shape (n, L)
+            Rows of the model.
+
+        Returns
+        -------
+        variances : array of shape (n,)
+            The prior variance at each row.
+        """
         return np.ones(len(np.atleast_2d(np.asarray(X))))
 
     def is_stationary(self) -> bool:
-        """Return False: the covariance depends on the place, not only on the distance."""
+        """Return False: the covariance depends on the place, not only on the distance.
+
+        Returns
+        -------
+        stationary : bool
+            Always False.
+        """
         return False
 
     def __eq__(self, other: object) -> bool:

@@ -25,11 +25,25 @@ class Gibbs(Kernel):  # type: ignore[misc, unused-ignore]
 
     Parameters
     ----------
-    lengthscale : float, array of shape (L,), or function
+    lengthscale : float, array of shape (L,) or callable, default=1.0
         A function takes X of shape (n, L) and returns (n,) or (n, L) positive lengthscales;
-        `KDELengthscale` and `KDELengthscaleNearby` are such functions, and can be saved.
-    lengthscale_bounds : pair of floats or "fixed"
-        Bounds of a constant lengthscale as a hyperparameter. A function has no hyperparameter.
+        ``KDELengthscale`` and ``KDELengthscaleNearby`` are such functions, and can be saved.
+    lengthscale_bounds : pair of floats or "fixed", default=(1e-05, 100000.0)
+        Bounds of a constant lengthscale as a hyperparameter.  A function has no hyperparameter.
+
+    See Also
+    --------
+    KDELengthscale : Lengthscales that shorten where people are dense.
+    Blend : One kernel here and another there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.kernels import Gibbs, KDELengthscale
+    >>> X = np.linspace(0, 10, 50)[:, None]
+    >>> kernel = 4.0 * Gibbs(KDELengthscale(X, n=10, m=5.0))
+    >>> kernel.diag(X[:3])
+    array([4., 4., 4.])
     """
 
     def __init__(
@@ -103,11 +117,28 @@ class Gibbs(Kernel):  # type: ignore[misc, unused-ignore]
         return K[:, :, np.newaxis] * squared
 
     def diag(self, X: ArrayLike) -> Array:
-        """Return the diagonal of k(X, X): ones."""
+        """Return the diagonal of k(X, X): ones.
+
+        Parameters
+        ----------
+        X : array of shape (n, L)
+            Rows of the model.
+
+        Returns
+        -------
+        variances : array of shape (n,)
+            The prior variance at each row.
+        """
         return np.ones(len(np.atleast_2d(np.asarray(X))))
 
     def is_stationary(self) -> bool:
-        """Return False: the covariance depends on the place, not only on the distance."""
+        """Return False: the covariance depends on the place, not only on the distance.
+
+        Returns
+        -------
+        stationary : bool
+            Always False.
+        """
         return False
 
     def __eq__(self, other: object) -> bool:

@@ -27,20 +27,35 @@ class KDELengthscale:
     """Lengthscale that shortens where X is dense: l(x) = 1/(1/m + ρ(x)/n).
 
     ρ is a Gaussian kernel density estimate of the public inputs that integrates to their number:
-    points per unit of length in one dimension, of area in two. Where ρ is large l(x) ≈ n/ρ(x), so
+    points per unit of length in one dimension, of area in two.  Where ρ is large l(x) ≈ n/ρ(x), so
     that in one dimension about n points lie within half a lengthscale of x; where ρ vanishes
-    l(x) = m. One lengthscale serves all columns: bring them to comparable units first.
+    l(x) = m.  One lengthscale serves all columns: bring them to comparable units first.
 
     Parameters
     ----------
-    X : table of shape (N, L)
+    X : array of shape (N, L)
         Public inputs.
     n : float
         Points wanted within half a lengthscale of x (in one dimension).
     m : float
         Upper bound of the lengthscale.
-    bandwidth : float, optional
-        Standard deviation of the Gaussian in the density estimate; Silverman's rule if None.
+    bandwidth : float, default=None
+        Standard deviation of the Gaussian in the density estimate.  None: Silverman's rule.
+
+    See Also
+    --------
+    KDELengthscaleNearby : The same by the least density nearby.
+    Gibbs : The kernel that takes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.kernels import KDELengthscale
+    >>> dense, sparse = np.linspace(0, 1, 100), np.linspace(2, 10, 10)
+    >>> scale = KDELengthscale(np.concatenate([dense, sparse])[:, None], n=10, m=5.0)
+    >>> near, far = scale([[0.5], [8.0]])
+    >>> bool(near < far <= 5.0)
+    True
     """
 
     X: Array
@@ -69,7 +84,18 @@ class KDELengthscale:
             object.__setattr__(self, name, value)
 
     def density(self, x: ArrayLike) -> Array:
-        """ρ at each row of x, by the full sum over the distinct rows of X."""
+        """Return the density ρ, by the full sum over the distinct rows of X.
+
+        Parameters
+        ----------
+        x : array of shape (n, L)
+            Where to look.
+
+        Returns
+        -------
+        density : array of shape (n,)
+            People per unit of length, area or volume at each row.
+        """
         points = _columns_match(x, self.X.shape[1], type(self).__name__)
         # ρ(x) = Σ_j exp(−|x − x_j|²/(2b²)) / (√(2π) b)^L
         log_scale = self.X.shape[1] * math.log(math.sqrt(2.0 * math.pi) * self.bandwidth)
@@ -91,7 +117,13 @@ class KDELengthscale:
         return self.density(points)
 
     def params(self) -> dict[str, float | Array]:
-        """Everything needed to build an equal object: `type(self)(**self.params())`."""
+        """Return everything needed to build an equal object.
+
+        Returns
+        -------
+        params : dict
+            For the constructor of the class.
+        """
         return {"X": self.X, "n": self.n, "m": self.m, "bandwidth": self.bandwidth}
 
     def __eq__(self, other: object) -> bool:
@@ -119,21 +151,41 @@ class KDELengthscale:
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class KDELengthscaleNearby(KDELengthscale):
-    """`KDELengthscale` with ρ(x) replaced by the smallest ρ within `radius` of x.
+    """``KDELengthscale`` with ρ(x) replaced by the smallest ρ within ``radius`` of x.
 
-    Points of a dense region that border on a sparse one then have long lengthscales too. The search
-    is deterministic: ρ is evaluated at x and on shells around it, whose spacing is a quarter of the
-    bandwidth (but never more than 32 shells). A shell is two points in one dimension and a ring of
-    points at that same spacing in two. From three dimensions on only the two directions of every
-    axis are searched, which finds a small ρ but not always the smallest. Since the offsets do not
-    depend on x, the lengthscale is a continuous function of x.
+    Points of a dense region that border on a sparse one then have long lengthscales too.  The
+    search is deterministic: ρ is evaluated at x and on shells around it, whose spacing is a quarter
+    of the bandwidth (but never more than 32 shells).  A shell is two points in one dimension and a
+    ring of points at that same spacing in two.  From three dimensions on only the two directions of
+    every axis are searched, which finds a small ρ but not always the smallest.  Since the offsets
+    do not depend on x, the lengthscale is a continuous function of x.
 
     Parameters
     ----------
-    X, n, m, bandwidth
-        As in `KDELengthscale`.
-    radius : float, optional
-        How far to look for a smaller density; the bandwidth if None, and 0 for no search.
+    X : array of shape (N, L)
+        Public inputs.
+    n : float
+        Points wanted within half a lengthscale of x (in one dimension).
+    m : float
+        Upper bound of the lengthscale.
+    bandwidth : float, default=None
+        Standard deviation of the Gaussian in the density estimate.  None: Silverman's rule.
+    radius : float, default=None
+        How far to look for a smaller density; 0 for no search.  None: the bandwidth.
+
+    See Also
+    --------
+    KDELengthscale : The same by the density at x itself.
+    Gibbs : The kernel that takes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.kernels import KDELengthscale, KDELengthscaleNearby
+    >>> X = np.concatenate([np.linspace(0, 1, 100), np.linspace(2, 10, 10)])[:, None]
+    >>> at, nearby = KDELengthscale(X, n=10, m=5.0), KDELengthscaleNearby(X, n=10, m=5.0)
+    >>> bool((nearby(X) >= at(X)).all())
+    True
     """
 
     radius: float
@@ -159,7 +211,13 @@ class KDELengthscaleNearby(KDELengthscale):
         return rho
 
     def params(self) -> dict[str, float | Array]:
-        """Everything needed to build an equal object: `type(self)(**self.params())`."""
+        """Return everything needed to build an equal object.
+
+        Returns
+        -------
+        params : dict
+            For the constructor of the class.
+        """
         return {**super().params(), "radius": self.radius}
 
 

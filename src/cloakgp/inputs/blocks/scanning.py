@@ -35,27 +35,42 @@ def scan(
 
     Parameters
     ----------
-    path
+    path : str or path
         A file, or a folder: all files in it and below are read as one table, in the order of their
         names.  Names that start with a dot or an underscore are left out; all others must be
         Parquet.
-    inputs
+    inputs : sequence of str
         Names of the public columns, in the order that the model shall have them.
-    output
+    output : str or sequence of str, default=None
         Name of the private column, or a list of names for several outputs.  Only ``fit`` opens it.
-    columns
+    columns : mapping of names to columns, default=None
         What public columns are, by name, as estimators take it.  Strings and categories need their
         levels; dates and booleans are known by their types.
 
     Returns
     -------
-    X, y
-        Public inputs, and the private column beside them; None without ``output``.
+    X : BlockTable
+        Public inputs.
+    y : BlockColumn or None
+        The private column beside them; None without ``output``.
+
+    Raises
+    ------
+    ValueError
+        If a file or a column is missing or of the wrong type.  No private value is told.
 
     Examples
     --------
-    >>> X, y = cloakgp.scan("people/", inputs=["age"], output="income")    # doctest: +SKIP
-    >>> PrivateGPRegressor(bounds=(0, 90_000)).fit(X, y)                   # doctest: +SKIP
+    >>> import os, tempfile
+    >>> from cloakgp import PrivateGPRegressor, scan
+    >>> from cloakgp.datasets import make_heights
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "people.parquet")
+    ...     make_heights(300).to_parquet(path)
+    ...     X, y = scan(path, inputs=["age"], output="height_cm")
+    ...     model = PrivateGPRegressor(bounds=(40, 200)).fit(X, y)
+    >>> X.shape, model.release_.facts.people
+    ((300, 1), 300)
     """
     public, private = _names(inputs, output)
     told = check_stated(columns)

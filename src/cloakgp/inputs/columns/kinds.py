@@ -57,29 +57,92 @@ class Column(ABC):
 
     @abstractmethod
     def codes(self, values: pd.Series, where: str) -> Array:
-        """Return one number for each raw value; ``where`` names the column in errors."""
+        """Return one number for each raw value.
+
+        Parameters
+        ----------
+        values : Series
+            Raw values.
+        where : str
+            What the column is called in errors.
+
+        Returns
+        -------
+        codes : array of shape (n,)
+            The number itself, the place of a level, days from the origin, 0 or 1; NaN if missing.
+        """
 
     @abstractmethod
     def raw(self, codes: Array) -> pd.Series:
-        """Return the values that codes stand for."""
+        """Return the values that codes stand for.
+
+        Parameters
+        ----------
+        codes : array of shape (n,)
+            What ``codes`` returned.
+
+        Returns
+        -------
+        values : Series
+            Raw values.
+        """
 
     @abstractmethod
     def shown(self, code: float) -> str:
-        """Return one value as people write it."""
+        """Return one value as people write it.
+
+        Parameters
+        ----------
+        code : float
+            One of the numbers that ``codes`` returned.
+
+        Returns
+        -------
+        text : str
+            A number, a level, a date, or true or false.
+        """
 
     def expand(self, codes: Array) -> Array:
-        """Return codes as columns of the model, (n, width)."""
+        """Return codes as columns of the model.
+
+        Parameters
+        ----------
+        codes : array of shape (n,)
+            What ``codes`` returned.
+
+        Returns
+        -------
+        rows : array of shape (n, width)
+            Columns of the model.
+        """
         return self._flagged(codes, self._fill, self._has_flag)
 
     def collapse(self, rows: Array) -> Array:
-        """Return the codes of columns of the model: the nearest ones, if nobody is there."""
+        """Return the codes of columns of the model: the nearest ones, if nobody is there.
+
+        Parameters
+        ----------
+        rows : array of shape (n, width)
+            Columns of the model.
+
+        Returns
+        -------
+        codes : array of shape (n,)
+            What ``expand`` was given.
+        """
         codes: Array = np.array(rows[:, 0])
         if self._has_flag:
             codes[rows[:, 1] > 0.5] = np.nan
         return codes
 
     def describe(self) -> str:
-        """Say in a few words how it is asked."""
+        """Say in a few words how it is asked.
+
+        Returns
+        -------
+        text : str
+            For instance "a date such as 2020-01-31".
+        """
         return self.kind
 
     @property
@@ -106,11 +169,22 @@ class Number(Column):
 
     Parameters
     ----------
-    missing
+    missing : float, default=None
         A public number that stands in for missing values; a column of its own says which they are.
-        Without it missing values are refused.
-    shift, scale
+        None: missing values are refused.
+    shift : float, default=0.0
         The model sees (value − shift) / scale: public numbers, such as those of a scaler.
+    scale : float, default=1.0
+        See ``shift``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cloakgp.columns import Number
+    >>> column = Number(missing=40.0)
+    >>> column.expand(column.codes(pd.Series([31.0, None]), "age"))
+    array([[31.,  0.],
+           [40.,  1.]])
     """
 
     missing: float | None = None
@@ -175,12 +249,21 @@ class Category(Column):
 
     Parameters
     ----------
-    levels
+    levels : sequence of labels
         Every possible label, those that nobody has included.  Values are compared as strings: 3 is
         the level "3".
-    missing
+    missing : str, default=None
         The level that stands for missing values; it is added if it is not among the levels.
-        Without it missing values are refused.
+        None: missing values are refused.
+
+    Examples
+    --------
+    >>> from cloakgp import PrivateGPRegressor
+    >>> from cloakgp.columns import Category
+    >>> region = Category(["north", "south"], missing="unknown")
+    >>> region.levels
+    ('north', 'south', 'unknown')
+    >>> model = PrivateGPRegressor(bounds=(0, 90_000), columns={"region": region})
     """
 
     levels: tuple[str, ...]
@@ -268,14 +351,21 @@ class Date(Column):
 
     Parameters
     ----------
-    origin
+    origin : str or date, default='2000-01-01'
         The public date that days are counted from.
-    utc
+    utc : bool, default=False
         Whether values have a time zone: then they are counted in UTC, and those without a zone are
         taken as UTC.
-    missing
+    missing : str or date, default=None
         A public date that stands in for missing values; a column of its own says which they are.
-        Without it missing values are refused.
+        None: missing values are refused.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cloakgp.columns import Date
+    >>> Date().codes(pd.Series(["2000-01-01", "2000-03-01"]), "seen")
+    array([ 0., 60.])
     """
 
     origin: str = ORIGIN
@@ -331,9 +421,16 @@ class Boolean(Column):
 
     Parameters
     ----------
-    missing
+    missing : bool, default=False
         Whether values may be missing: a column of its own says then which they are, and the model
-        sees one half.  Otherwise missing values are refused.
+        sees one half.  False: missing values are refused.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cloakgp.columns import Boolean
+    >>> Boolean().codes(pd.Series([True, False]), "smoker")
+    array([1., 0.])
     """
 
     missing: bool = False

@@ -22,7 +22,26 @@ Spreads = tuple[tuple[float | None, ...], ...]
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table, in their order; ``names`` is None for tables without names."""
+    """The columns of a table, in their order: how raw inputs become the rows of a model, and back.
+
+    A public fact of a release, which lies in its file.  Estimators make it from ``columns`` and
+    the types of X.
+
+    Parameters
+    ----------
+    names : tuple of str or None
+        Names of the inputs; None for tables without names.
+    columns : tuple of Column
+        What each of them is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cloakgp.columns import Category, Columns, Number
+    >>> table = Columns(("age", "region"), (Number(), Category(["north", "south"])))
+    >>> table.rows(pd.DataFrame({"age": [31.0], "region": ["south"]}))
+    array([[31.,  0.,  1.]])
+    """
 
     names: tuple[str, ...] | None
     columns: tuple[Column, ...]
@@ -33,7 +52,20 @@ class Columns:
 
     @classmethod
     def numbers(cls, names: tuple[str, ...] | None, count: int) -> Columns:
-        """Return a table of plain numbers."""
+        """Return a table of plain numbers.
+
+        Parameters
+        ----------
+        names : tuple of str or None
+            Names of the inputs, if they have names.
+        count : int
+            How many inputs there are.
+
+        Returns
+        -------
+        columns : Columns
+            A table that the model sees as it is.
+        """
         return cls(names, (Number(),) * count)
 
     @property
@@ -79,11 +111,37 @@ class Columns:
         return found
 
     def rows(self, table: Any, what: str = "X") -> Array:
-        """Return the rows of a model from a raw table, or name the column that does not fit."""
+        """Return the rows of a model from a raw table, or name the column that does not fit.
+
+        Parameters
+        ----------
+        table : data frame or array of shape (n, inputs)
+            Raw values.
+        what : str, default='X'
+            What the table is called in errors.
+
+        Returns
+        -------
+        rows : array of shape (n, width)
+            Rows of the model.
+        """
         return self.expand(self.codes(table, what))
 
     def codes(self, table: Any, what: str = "X") -> Array:
-        """Return one number for each raw value, (n, inputs)."""
+        """Return one number for each raw value.
+
+        Parameters
+        ----------
+        table : data frame or array of shape (n, inputs)
+            Raw values.
+        what : str, default='X'
+            What the table is called in errors.
+
+        Returns
+        -------
+        codes : array of shape (n, inputs)
+            One column for each input.
+        """
         series = series_of(table, self.names, len(self.columns), what)
         if not len(series[0]):
             raise ValueError(f"{what} has no rows")
@@ -94,12 +152,34 @@ class Columns:
         return np.column_stack(found)
 
     def expand(self, codes: Array) -> Array:
-        """Return the rows of a model from codes (n, inputs)."""
+        """Return the rows of a model from codes.
+
+        Parameters
+        ----------
+        codes : array of shape (n, inputs)
+            What ``codes`` returned.
+
+        Returns
+        -------
+        rows : array of shape (n, width)
+            Rows of the model.
+        """
         parts = [column.expand(codes[:, at]) for at, column in enumerate(self.columns)]
         return np.ascontiguousarray(np.hstack(parts))
 
     def collapse(self, rows: Array) -> Array:
-        """Return codes (n, inputs) from rows of a model."""
+        """Return codes from rows of a model.
+
+        Parameters
+        ----------
+        rows : array of shape (n, width)
+            Rows of the model.
+
+        Returns
+        -------
+        codes : array of shape (n, inputs)
+            One column for each input.
+        """
         parts = zip(self.columns, self.slices, strict=True)
         return np.column_stack([column.collapse(rows[:, cut]) for column, cut in parts])
 
@@ -107,6 +187,18 @@ class Columns:
         """Return rows of the model that raw values stand behind: means of people have no level.
 
         Dates are whole days if those of people are.
+
+        Parameters
+        ----------
+        rows : array of shape (n, width)
+            Rows of the model.
+        people : array of shape (N, width)
+            The rows of everybody.
+
+        Returns
+        -------
+        snapped : array of shape (n, width)
+            The nearest rows that have raw values.
         """
         codes, theirs = self.collapse(rows), self.collapse(people)
         for at, column in enumerate(self.columns):
@@ -116,14 +208,36 @@ class Columns:
         return self.expand(codes)
 
     def frame(self, codes: Array) -> pd.DataFrame:
-        """Return the raw values of codes as a table."""
+        """Return the raw values of codes as a table.
+
+        Parameters
+        ----------
+        codes : array of shape (n, inputs)
+            What ``codes`` returned.
+
+        Returns
+        -------
+        table : DataFrame
+            Raw values, with names.
+        """
         parts = {at: column.raw(codes[:, at]) for at, column in enumerate(self.columns)}
         frame = pd.DataFrame(parts)
         frame.columns = self.labels
         return frame
 
     def readable(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a table that holds ours with its dates as people write them."""
+        """Return a table that holds ours with its dates as people write them.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A table that has these columns, and maybe others.
+
+        Returns
+        -------
+        table : DataFrame
+            The same with dates as strings.
+        """
         shown = {
             label: column.codes(frame[label], label)
             for label, column in self.by_name.items()
@@ -134,6 +248,17 @@ class Columns:
         )
 
     def selected(self, names: Sequence[str]) -> Columns:
-        """Return some of the columns, by name."""
+        """Return some of the columns, by name.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Which, in their new order.
+
+        Returns
+        -------
+        columns : Columns
+            These columns alone.
+        """
         known = self.by_name
         return Columns(tuple(names), tuple(known[name] for name in names))

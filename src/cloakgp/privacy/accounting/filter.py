@@ -33,6 +33,26 @@ def gaussian_equivalent(spend: Spend) -> Spend:
 
     An ε-private mechanism is no easier to tell apart than N(0, 1) from N(μ, 1) with
     μ = 2Φ⁻¹(e^ε/(1 + e^ε)); a bounded-range one needs half of its ε in that formula.
+
+    Parameters
+    ----------
+    spend : Spend
+        Of any kind.
+
+    Returns
+    -------
+    spend : Spend
+        Of kind "gaussian".
+
+    See Also
+    --------
+    filter_allowance : Adds up such spends.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Spend, gaussian_equivalent
+    >>> gaussian_equivalent(Spend("pure", 1.0)).kind
+    'gaussian'
     """
     if spend.kind == "gaussian":
         return spend
@@ -47,8 +67,27 @@ def gaussian_equivalent(spend: Spend) -> Spend:
 def filter_spends(first: Sequence[Spend], rest: float) -> tuple[Spend, ...]:
     """Return spends of fixed sizes that reveal at least as much as an account has spent.
 
-    ``first`` are those of its first entry, ``rest`` is Σμ² of all later ones, each counted as its
-    ``gaussian_equivalent``.
+    Parameters
+    ----------
+    first : sequence of Spend
+        Those of its first entry.
+    rest : float
+        Σμ² of all later ones, each counted as its ``gaussian_equivalent``.
+
+    Returns
+    -------
+    spends : tuple of Spend
+        For ``total_guarantee``.
+
+    See Also
+    --------
+    filter_allowance : The largest ``rest`` under a cap.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Spend, filter_spends
+    >>> filter_spends([Spend("pure", 1.0)], 0.25)
+    (Spend(kind='pure', size=1.0), Spend(kind='gaussian', size=0.5))
     """
     if not 0.0 <= rest < math.inf:
         raise ValueError(f"rest must be a finite number >= 0, got {rest!r}")
@@ -61,7 +100,31 @@ def filter_spends(first: Sequence[Spend], rest: float) -> tuple[Spend, ...]:
 def filter_allowance(first: Sequence[Spend], epsilon: float, delta: float) -> float:
     """Return the largest Σμ² that may follow the first entry under the cap (ε, δ).
 
-    It is ``NOTHING_FITS``, below every sum, if the first entry does not fit itself.
+    Parameters
+    ----------
+    first : sequence of Spend
+        Those of the first entry of an account, fixed before anything was seen.
+    epsilon : float
+        The ε of the cap.
+    delta : float
+        The δ of the cap.
+
+    Returns
+    -------
+    rest : float
+        −1, below every sum, if the first entry does not fit itself.
+
+    See Also
+    --------
+    total_guarantee : For sizes fixed in advance.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Spend, filter_allowance
+    >>> filter_allowance([Spend("pure", 1.0)], 0.5, 1e-5)
+    -1.0
+    >>> bool(filter_allowance([Spend.gaussian(5.0)], 2.0, 1e-5) > 0)
+    True
     """
 
     def fits(rest: float) -> bool:

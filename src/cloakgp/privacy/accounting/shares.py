@@ -19,13 +19,31 @@ from cloakgp.privacy.mechanism.numbers import as_number
 # Proof: totals.md
 @dataclass(frozen=True)
 class Split:
-    """A budget shared by a selection and a release after it.  All of it is public."""
+    """A budget shared by a selection and a release after it.  All of it is public.
 
-    epsilon: float  # of both together
+    Attributes
+    ----------
+    epsilon : float
+        The ε of both together.
+    delta : float
+        The δ of both together.
+    selection : Spend
+        What the selection spends.
+    release_epsilon : float
+        Ask for a release at (``release_epsilon``, ``delta``).
+    sigma : float
+        The noise that it will have.
+
+    See Also
+    --------
+    split_budget : Makes it.
+    """
+
+    epsilon: float
     delta: float
     selection: Spend
-    release_epsilon: float  # ask for a release at (release_epsilon, delta)
-    sigma: float  # the noise that it will have
+    release_epsilon: float
+    sigma: float
 
     @property
     def spends(self) -> tuple[Spend, Spend]:
@@ -38,8 +56,40 @@ def split_budget(epsilon: float, delta: float, *, selection: float, kind: Kind =
     """Return the release that is left when a selection at ε = ``selection`` comes first.
 
     Together they are (``epsilon``, ``delta``)-private, and the release gets all that this allows:
-    more than ``epsilon`` − ``selection``.  ``kind`` is that of the selection: "bounded-range" for
-    the exponential mechanisms, "pure" for permute-and-flip.
+    more than ``epsilon`` − ``selection``.
+
+    Parameters
+    ----------
+    epsilon : float
+        The ε of both together.
+    delta : float
+        The δ of both together.
+    selection : float
+        The ε of the selection.
+    kind : {"pure", "bounded-range"}, default="pure"
+        That of the selection: "bounded-range" for the exponential mechanisms, "pure" for
+        permute-and-flip.
+
+    Returns
+    -------
+    split : Split
+        What each may spend.
+
+    Raises
+    ------
+    ValueError
+        If the selection leaves nothing.
+
+    See Also
+    --------
+    recommend_split : Which share to give to the selection.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import split_budget
+    >>> split = split_budget(2.0, 1e-5, selection=0.5, kind="bounded-range")
+    >>> bool(split.release_epsilon > 1.5)
+    True
     """
     epsilon, delta = checked_budget(epsilon, delta)
     if kind == "gaussian":
@@ -73,10 +123,38 @@ def recommend_split(
 ) -> Split:
     """Recommend how to share a budget, from public facts only.
 
-    ``regret`` is what a selection at ε = 1 may lose, 2Δ ln(number of candidates) for losses of
-    sensitivity Δ; at ε_s it is regret/ε_s.  ``noise`` is the loss, in the same units, that a
-    release with σ = 1 adds.  The share of ε that goes to the selection is the multiple of 1/20
-    with the smallest sum regret/ε_s + noise·σ.
+    The share of ε that goes to the selection is the multiple of 1/20 with the smallest sum
+    regret/ε_s + noise·σ.
+
+    Parameters
+    ----------
+    epsilon : float
+        The ε of both together.
+    delta : float
+        The δ of both together.
+    regret : float
+        What a selection at ε = 1 may lose, 2Δ ln(number of candidates) for losses of sensitivity
+        Δ; at ε_s it is regret/ε_s.
+    noise : float
+        The loss, in the same units, that a release with σ = 1 adds.
+    kind : {"pure", "bounded-range"}, default="pure"
+        That of the selection: "bounded-range" for the exponential mechanisms, "pure" for
+        permute-and-flip.
+
+    Returns
+    -------
+    split : Split
+        What each may spend.
+
+    See Also
+    --------
+    split_budget : For a share that is known.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import recommend_split
+    >>> round(recommend_split(2.0, 1e-5, regret=100.0, noise=100.0).selection.size, 6)
+    0.7
     """
     epsilon, delta = checked_budget(epsilon, delta)
     regret, noise = as_number("regret", regret), as_number("noise", noise)

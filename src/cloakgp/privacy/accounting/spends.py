@@ -16,7 +16,22 @@ Kind = Literal["gaussian", "bounded-range", "pure"]
 class Spend:
     """What one release may reveal: its kind, and 1/σ for a Gaussian (unit sensitivity), else ε.
 
-    ``bounded-range`` is the exponential mechanism, ``pure`` any ε-private mechanism.
+    Parameters
+    ----------
+    kind : {"gaussian", "bounded-range", "pure"}
+        "bounded-range" is the exponential mechanism, "pure" any ε-private mechanism.
+    size : float
+        1/σ of a Gaussian, ε of the others.
+
+    See Also
+    --------
+    total_guarantee : What several spends amount to.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Spend
+    >>> Spend.gaussian(4.0)
+    Spend(kind='gaussian', size=0.25)
     """
 
     kind: Kind
@@ -37,7 +52,18 @@ class Spend:
 
     @classmethod
     def gaussian(cls, sigma: float) -> Spend:
-        """Gaussian noise of standard deviation ``sigma`` per unit of sensitivity."""
+        """Return the spend of Gaussian noise.
+
+        Parameters
+        ----------
+        sigma : float
+            Its standard deviation per unit of sensitivity.
+
+        Returns
+        -------
+        spend : Spend
+            Of size 1/σ.
+        """
         number = as_number("sigma", sigma)
         if not number > 0:
             raise ValueError(f"sigma must be a number > 0, got {sigma!r}")

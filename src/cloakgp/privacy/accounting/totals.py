@@ -27,8 +27,30 @@ LARGEST_TOTAL = 300.0
 def total_guarantee(spends: Sequence[Spend], delta: float) -> float:
     """Return the smallest ε at which all ``spends`` together are (ε, ``delta``)-private.
 
-    They are listed in the order in which they were made.  Later ones may have been chosen after
-    seeing earlier results.
+    Parameters
+    ----------
+    spends : sequence of Spend
+        In the order in which they were made.  Later ones may have been chosen after seeing earlier
+        results; their kinds and sizes were fixed in advance.
+    delta : float
+        The δ of the guarantee.
+
+    Returns
+    -------
+    epsilon : float
+        At most the sum of all ε; 0 without spends, infinite if it is above 300.
+
+    See Also
+    --------
+    total_delta : The δ for a given ε.
+    filter_allowance : For sizes that follow from what was seen.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Spend, gaussian_sigma, total_guarantee
+    >>> one = Spend.gaussian(gaussian_sigma(1.0, 1e-5))
+    >>> round(total_guarantee([one, one], 1e-5), 3)  # less than 2
+    1.465
     """
     delta = checked_delta(delta)
     if not spends:
@@ -52,7 +74,32 @@ def total_guarantee(spends: Sequence[Spend], delta: float) -> float:
 
 # Proof: totals.md
 def total_delta(spends: Sequence[Spend], epsilon: float) -> float:
-    """Return the smallest δ at which all ``spends`` together are (``epsilon``, δ)-private."""
+    """Return the smallest δ at which all ``spends`` together are (``epsilon``, δ)-private.
+
+    Parameters
+    ----------
+    spends : sequence of Spend
+        In the order in which they were made.  Later ones may have been chosen after seeing earlier
+        results; their kinds and sizes were fixed in advance.
+    epsilon : float
+        The ε of the guarantee.
+
+    Returns
+    -------
+    delta : float
+        The δ of the guarantee.
+
+    See Also
+    --------
+    total_guarantee : The ε for a given δ.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Spend, gaussian_sigma, total_delta
+    >>> one = Spend.gaussian(gaussian_sigma(1.0, 1e-5))
+    >>> bool(total_delta([one, one], 2.0) < 1e-5)
+    True
+    """
     epsilon = as_number("epsilon", epsilon)
     if not 0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")

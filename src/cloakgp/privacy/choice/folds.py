@@ -24,13 +24,41 @@ LARGEST_WEIGHT = 1e9
 # Proof: utility.md
 @dataclass(frozen=True)
 class Fold:
-    """One fold of one candidate: who is tested, who trains, and the linear predictor.  Public."""
+    """One fold of one candidate: who is tested, who trains, and the linear predictor.  Public.
 
-    test: ArrayLike  # (n,) row numbers
-    train: ArrayLike  # (m,) row numbers
-    offset: ArrayLike  # (n,)
-    G: ArrayLike  # (n, m): predictions are offset + G y[train]
-    tau: ArrayLike  # (n,) standard deviation of the noise of a release in each prediction
+    Parameters
+    ----------
+    test : array of int of shape (n,)
+        Row numbers of those who are tested.
+    train : array of int of shape (m,)
+        Row numbers of those who train.
+    offset : array of shape (n,)
+        Predictions are offset + G y[train].
+    G : array of shape (n, m)
+        See ``offset``.
+    tau : array of shape (n,)
+        Standard deviation of the noise of a release in each prediction.
+
+    See Also
+    --------
+    select : Takes the folds of every candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Fold
+    >>> test, train = np.arange(2), np.arange(2, 4)
+    >>> mean = np.full((2, 2), 0.5)  # both predictions are the mean of those who train
+    >>> fold = Fold(test, train, np.zeros(2), mean, np.zeros(2))
+    >>> fold.G @ np.array([1.0, 3.0])
+    array([2., 2.])
+    """
+
+    test: ArrayLike
+    train: ArrayLike
+    offset: ArrayLike
+    G: ArrayLike
+    tau: ArrayLike
 
 
 # Proof: utility.md

@@ -40,7 +40,26 @@ FAILURE = 0.1
 # Proof: selection.md
 @dataclass(frozen=True)
 class Choice:
-    """How a choice is made: ε-private, by one of three mechanisms."""
+    """How a choice is made: ε-private, by one of three mechanisms.
+
+    Parameters
+    ----------
+    epsilon : float
+        What the choice spends.
+    mechanism : {"exponential", "permute-and-flip", "generalised"}, default="exponential"
+        The exponential mechanism costs least beside a release, permute-and-flip chooses best at
+        its ε, the generalised one prefers candidates of small sensitivity.
+
+    See Also
+    --------
+    select : Takes it.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Choice
+    >>> Choice(0.5)
+    Choice(epsilon=0.5, mechanism='exponential')
+    """
 
     epsilon: float
     mechanism: Mechanism = "exponential"
@@ -52,13 +71,31 @@ class Choice:
 # Proof: selection.md
 @dataclass(frozen=True)
 class Selection:
-    """What may be published: the candidate that was chosen, and how."""
+    """What may be published: the candidate that was chosen, and how.
+
+    Attributes
+    ----------
+    index : int
+        The number of the candidate.
+    epsilon : float
+        What the choice spent.
+    mechanism : str
+        How it was made.
+    sensitivities : tuple of float
+        How far one person can move the loss of each candidate; public.
+    private : bool
+        False for rehearsals.
+
+    See Also
+    --------
+    select : Makes it.
+    """
 
     index: int
     epsilon: float
     mechanism: Mechanism
-    sensitivities: tuple[float, ...]  # of the losses of all candidates; public
-    private: bool  # False for rehearsals
+    sensitivities: tuple[float, ...]
+    private: bool
 
     @property
     def spend(self) -> Spend:
@@ -81,8 +118,31 @@ def choose(
 ) -> int:
     """Choose the index of a small loss: ε-private.
 
-    One person moves ``losses[i]`` by at most ``sensitivities[i]``.  With ``rehearsal`` the noise
-    comes from that function, (scale, number of candidates) -> numbers, and is not private.
+    Parameters
+    ----------
+    losses : sequence of int
+        Private losses, from 0.
+    sensitivities : sequence of int
+        How far one person moves each of them at most; public.
+    choice : Choice
+        What is spent, and how.
+    rehearsal : callable, default=None
+        (scale, number of candidates) → noise; makes the choice not private.  None: OpenDP chooses.
+
+    Returns
+    -------
+    index : int
+        The candidate that was chosen.
+
+    See Also
+    --------
+    select : Computes losses and sensitivities itself.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Choice, choose
+    >>> choose([10, 4000, 6000], [1, 1, 1], Choice(1.0))  # the others are worse by e^-1995
+    0
     """
     choice = Choice(choice.epsilon, choice.mechanism)  # checked, whatever it was
     epsilon, mechanism = choice.epsilon, choice.mechanism

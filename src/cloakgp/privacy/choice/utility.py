@@ -42,8 +42,37 @@ def utility_sensitivity(
 ) -> float:
     """Return how far one person can move the cross-validated loss of a candidate.  Reads no y.
 
-    This is what ``select`` uses: rounded up, with the room that rounding of losses needs.  In the
-    units of the loss.
+    This is what ``select`` uses: rounded up, with the room that rounding of losses needs.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        The candidate.
+    bounds : (lo, hi)
+        Public bounds of outputs and predictions.
+    loss : {"absolute", "squared"}, default="absolute"
+        What is summed over the people who are tested.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+
+    Returns
+    -------
+    sensitivity : float
+        In the units of the loss.
+
+    See Also
+    --------
+    select : Chooses among candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Fold, utility_sensitivity
+    >>> test, train = np.arange(2), np.arange(2, 4)
+    >>> mean = np.full((2, 2), 0.5)  # both predictions are the mean of those who train
+    >>> fold = Fold(test, train, np.zeros(2), mean, np.zeros(2))
+    >>> round(utility_sensitivity([fold], (0, 10)), 3)  # who is tested: 10; who trains: 2 times 5
+    10.0
     """
     lo, width = _checked_bounds(bounds)
     people = 1 + max((int(np.max(f.test, initial=-1)) for f in folds), default=-1)
@@ -68,10 +97,48 @@ def select(
 ) -> Selection:
     """Choose the candidate with a small cross-validated loss: ε-private.
 
-    ``y`` (N,) is clipped into the public ``bounds``.  Candidates for which ``keep`` is false are
-    left out; ``keep`` must be decided from public facts.  Sensitivities are computed here, from
-    the folds, whatever anybody said about them.  With a rehearsal the ``noise`` comes from a
-    function, and the choice is stamped as not private.
+    Sensitivities are computed here, from the folds, whatever anybody said about them.
+
+    Parameters
+    ----------
+    candidates : sequence of sequences of Fold
+        The folds of every candidate.
+    y : array of shape (N,)
+        Private outputs, clipped into the bounds.
+    bounds : (lo, hi)
+        Public bounds of outputs and predictions.
+    choice : Choice
+        What is spent, and how.
+    loss : {"absolute", "squared"}, default="absolute"
+        What is summed over the people who are tested.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+    keep : array of bool, default=None
+        Candidates for which it is false are left out; decided from public facts.  None: none are.
+    noise : Noise, default=Noise(rehearsal=None, commit=None)
+        Where noise comes from, and what records the spend.
+
+    Returns
+    -------
+    selection : Selection
+        What may be published: never a loss.  With a rehearsal it is stamped as not private.
+
+    See Also
+    --------
+    select_labels : The same for labels of two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Choice, Fold, select
+    >>> y = np.full(200, 2.0)
+    >>> test, train = np.arange(200), np.array([], dtype=int)
+    >>> guesses = [
+    ...     Fold(test, train, np.full(200, at), np.zeros((200, 0)), np.zeros(200))
+    ...     for at in (2.0, 9.0)
+    ... ]
+    >>> select([[g] for g in guesses], y, (0, 10), Choice(1.0)).index  # but for e^-70
+    0
     """
     # Copied, and each read once: what is checked is what is used.
     choice, rehearsal, commit = (
@@ -115,7 +182,49 @@ def select_labels(
     keep: ArrayLike | None = None,
     noise: Noise = PRIVATE,
 ) -> Selection:
-    """Choose as ``select`` does, for labels of two public ``classes`` as −1 and 1."""
+    """Choose as ``select`` does, for labels of two public ``classes`` as −1 and 1.
+
+    Parameters
+    ----------
+    candidates : sequence of sequences of Fold
+        The folds of every candidate.
+    labels : array of shape (N,)
+        Private labels.
+    classes : sequence of two labels
+        Both classes, a public fact.
+    choice : Choice
+        What is spent, and how.
+    loss : {"absolute", "squared"}, default="absolute"
+        What is summed over the people who are tested.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+    keep : array of bool, default=None
+        Candidates for which it is false are left out; decided from public facts.  None: none are.
+    noise : Noise, default=Noise(rehearsal=None, commit=None)
+        Where noise comes from, and what records the spend.
+
+    Returns
+    -------
+    selection : Selection
+        What may be published: never a loss.  With a rehearsal it is stamped as not private.
+
+    See Also
+    --------
+    select : For numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Choice, Fold, select_labels
+    >>> labels = ["no"] * 200
+    >>> test, train = np.arange(200), np.array([], dtype=int)
+    >>> guesses = [
+    ...     Fold(test, train, np.full(200, at), np.zeros((200, 0)), np.zeros(200))
+    ...     for at in (-1.0, 1.0)
+    ... ]
+    >>> select_labels([[g] for g in guesses], labels, ["no", "yes"], Choice(1.0)).index
+    0
+    """
     codes, count = checked_labels(labels, classes, people=len(np.asarray(labels)))
     if count != 2:
         raise ValueError(f"selection is for two classes, got {count}")

@@ -44,13 +44,29 @@ class Account:
 
 @dataclass(frozen=True)
 class Balance:
-    """The state of one data set."""
+    """The state of one data set.
+
+    Attributes
+    ----------
+    dataset : str
+        Its name.
+    epsilon : float
+        The ε of the cap.
+    delta : float
+        The δ of the cap.
+    spent : float
+        The ε of everything so far, at the cap's δ.
+    remaining : float
+        The ε that one further Gaussian release at the cap's δ may have; 0 if none.
+    releases : int
+        How many there were.
+    """
 
     dataset: str
-    epsilon: float  # the cap
+    epsilon: float
     delta: float
-    spent: float  # ε of everything so far, at the cap's δ
-    remaining: float  # ε that one further Gaussian release at the cap's δ may have; 0 if none
+    spent: float
+    remaining: float
     releases: int
 
 

@@ -8,15 +8,28 @@ import math
 class LedgerError(ValueError):
     """The ledger cannot do what was asked, and no noise may be drawn.
 
-    ``recorded`` says what became of a spend: False, nothing was spent; True, it is in the ledger
-    and wasted; None, the ledger cannot be read, so nobody knows yet.
+    Attributes
+    ----------
+    recorded : bool or None
+        What became of a spend: False, nothing was spent; True, it is in the ledger and wasted;
+        None, the ledger cannot be read, so nobody knows yet.
+
+    See Also
+    --------
+    BudgetExceeded : The spend does not fit.
+    LedgerTampered : The history was changed.
     """
 
     recorded: bool | None = False
 
 
 class LedgerTampered(LedgerError):
-    """The history is not the one that was written."""
+    """The history is not the one that was written.
+
+    See Also
+    --------
+    Ledger.verify : Looks at all of it.
+    """
 
 
 class CommitFailed(LedgerError):
@@ -26,7 +39,23 @@ class CommitFailed(LedgerError):
 
 
 class BudgetExceeded(LedgerError):
-    """A spend does not fit under the cap.  The numbers are ε at the cap's δ."""
+    """A spend does not fit under the cap.
+
+    Parameters
+    ----------
+    message : str
+        The error in words.
+    requested : float, default=nan
+        The ε of the spend alone, at the cap's δ.
+    spent : float, default=nan
+        The ε of everything so far, at the cap's δ.
+    remaining : float, default=nan
+        The ε that one further Gaussian release may have, at the cap's δ.
+
+    See Also
+    --------
+    Ledger.remaining : What is left.
+    """
 
     def __init__(
         self,

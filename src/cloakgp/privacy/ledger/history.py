@@ -29,12 +29,24 @@ Row = tuple[object, object, object]
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of the history.  ``facts`` always has event, when and who."""
+    """One entry of the history of a ledger.
+
+    Attributes
+    ----------
+    sequence : int
+        Its number.
+    facts : dict
+        What was done: always event, when and who.
+    previous : str
+        The hash of the entry before it.
+    hash : str
+        SHA-256 of sequence, previous hash and facts.
+    """
 
     sequence: int
     facts: dict[str, Any]
     previous: str
-    hash: str  # SHA-256 of sequence, previous hash and facts; see ``link``
+    hash: str
 
     @property
     def dataset(self) -> str:

@@ -31,32 +31,68 @@ from cloakgp.privacy.mechanism.numbers import as_number
 
 @dataclass(frozen=True)
 class Receipt:
-    """Proof that a spend is recorded: only now may noise be drawn."""
+    """Proof that a spend is recorded: only now may noise be drawn.
+
+    Attributes
+    ----------
+    dataset : str
+        The name of the data set.
+    release_id : str
+        By which the release is known.
+    sequence : int
+        The number of the entry.
+    when : str
+        When it was made, in UTC.
+    hash : str
+        That of the entry, which covers all before it.
+    spent : float
+        The ε of everything so far, this spend included, at the cap's δ.
+    """
 
     dataset: str
     release_id: str
     sequence: int
     when: str
     hash: str
-    spent: float  # ε of everything so far, this spend included, at the cap's δ
+    spent: float
 
 
 # Proof: ledger.md
 class Ledger:
     """Keeps what named data sets have spent, and refuses to exceed their cap.
 
-    ``path`` is a file, or an address such as ``sqlite:///budget.ledger``; links are followed.  The
-    file must lie on a local disk.  A new one is readable only by its owner; the permissions of an
-    existing one are left as they are.
+    A spend is recorded before noise is drawn: a crash may waste budget, never leak it.  Any number
+    of processes may spend at once.
 
-    An address such as ``postgresql://alice@server/budgets`` is a ledger for a team, in a schema of
-    PostgreSQL (``pip install 'cloakgp[postgres]'``).  A password in it is used and never shown.
+    Parameters
+    ----------
+    path : str or path
+        A file, or an address such as ``sqlite:///budget.ledger``; links are followed.  The file
+        must lie on a local disk.  A new one is readable only by its owner; the permissions of an
+        existing one are left as they are.  An address such as
+        ``postgresql://alice@server/budgets`` is a ledger for a team, in a schema of PostgreSQL
+        (``pip install 'cloakgp[postgres]'``).  A password in it is used and never shown.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file, if it is one.
+    address : Address or None
+        The server, if it is on one.
+
+    See Also
+    --------
+    PrivateGPRegressor : Spends from a ledger; so do the other estimators and ``private_bounds``.
+
+    Notes
+    -----
+    The cap holds for sizes that are chosen after looking at results and at what is left.
 
     The object holds nothing but the path or the address: it can be copied, pickled, shared by
     threads and taken through a fork.  Pickles have no password; ~/.pgpass and PGPASSWORD do.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import os, tempfile
     >>> from cloakgp.privacy import Ledger, Spend
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -118,20 +154,36 @@ class Ledger:
 
         Parameters
         ----------
-        dataset
+        dataset : str
             The name.  "é" is one name, composed or decomposed.
-        epsilon, delta
-            The cap.  It cannot be changed later.
-        inputs
-            The public table X, of which a keyed fingerprint is kept.  The same rows under another
-            name are refused unless ``allow_same_inputs`` says that they are other people, and
-            other rows under the same name unless ``allow_other_inputs`` says that they are the
-            same.  Subsets and supersets of the rows are not recognised.
-        create
+        epsilon : float
+            The ε of the cap.  It cannot be changed later.
+        delta : float
+            The δ of the cap.  It cannot be changed later.
+        inputs : array of shape (N, L), default=None
+            The public table X, of which a keyed fingerprint is kept.  Subsets and supersets of the
+            rows are not recognised.
+        create : bool, default=False
             Make the file or the tables if there are none.  If the ledger exists this changes
             nothing, so a script may always pass it; but then a ledger that was lost goes unnoticed.
-        who
-            Who opens it, by default CLOAKGP_WHO or user and machine.
+        allow_same_inputs : bool, default=False
+            The same rows under another name are refused unless this says that they are other
+            people.
+        allow_other_inputs : bool, default=False
+            Other rows under the same name are refused unless this says that they are the same
+            people.
+        who : str, default=None
+            Who opens it.  None: CLOAKGP_WHO, or user and machine.
+
+        Returns
+        -------
+        self : Ledger
+            The ledger itself.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, it cannot be read, or the data set has another cap.
         """
         dataset = checked_dataset(dataset)
         cap = checked_budget(epsilon, delta)
@@ -157,11 +209,39 @@ class Ledger:
         """Record a spend, or refuse it.  Draw noise only after this has returned.
 
         What the release will do must be fixed by now, except for the outputs, the noise, and how a
-        later one of its ``spends`` follows from an earlier one; they are listed in that order.
-        Kind and size of all of them may depend on whatever was seen before.  ``parameters`` are
-        public facts that JSON can hold, ``stated`` the (ε, δ) that the release will claim.
-        ``release_id`` may occur once.  ``inputs`` must be those of the data set; the first ones
-        given are remembered.
+        later one of its ``spends`` follows from an earlier one.  Kind and size of all of them may
+        depend on whatever was seen before.
+
+        Parameters
+        ----------
+        dataset : str
+            The name of the data set.
+        spends : sequence of Spend
+            What the release will reveal, in order.
+        what : str
+            What is released, in words.
+        parameters : mapping
+            Public facts that JSON can hold.
+        release_id : str
+            By which the release is known; it may occur once.
+        inputs : array of shape (N, L), default=None
+            They must be those of the data set; the first ones given are remembered.
+        stated : (epsilon, delta), default=None
+            What the release will claim.
+        who : str, default=None
+            Who spends.  None: CLOAKGP_WHO, or user and machine.
+
+        Returns
+        -------
+        receipt : Receipt
+            Proof that the spend is recorded.
+
+        Raises
+        ------
+        BudgetExceeded
+            If it does not fit under the cap.  Nothing was spent.
+        LedgerError
+            If the ledger cannot do it; ``recorded`` says what became of the spend.
         """
         facts = {
             "what": checked_name("what", what),
@@ -189,7 +269,18 @@ class Ledger:
         )
 
     def balances(self, dataset: str | None = None) -> list[Balance]:
-        """Return the state of one data set, or of all."""
+        """Return the state of one data set, or of all.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            The name of the data set.  None: all.
+
+        Returns
+        -------
+        balances : list of Balance
+            Cap, spent, remaining and number of releases of each.
+        """
         return [accounts.balance(name, each) for name, each in self._accounts(dataset).items()]
 
     @overload
@@ -199,7 +290,18 @@ class Ledger:
     def spent(self, dataset: None = None) -> dict[str, float]: ...
 
     def spent(self, dataset: str | None = None) -> float | dict[str, float]:
-        """Return the ε spent so far, at the cap's δ: of one data set, or of each by name."""
+        """Return the ε spent so far, at the cap's δ.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            The name of the data set.  None: all.
+
+        Returns
+        -------
+        spent : float or dict
+            Of one data set, or of each by name.
+        """
         spent = {name: accounts.spent(each) for name, each in self._accounts(dataset).items()}
         return spent if dataset is None else next(iter(spent.values()))
 
@@ -214,12 +316,33 @@ class Ledger:
 
         This is more than the cap less what was spent, because releases together cost less than the
         sum of their ε.  The next size may be chosen by it, and by all that was seen.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            The name of the data set.  None: all.
+
+        Returns
+        -------
+        remaining : float or dict
+            Of one data set, or of each by name.
         """
         left = {name: accounts.remaining(each) for name, each in self._accounts(dataset).items()}
         return left if dataset is None else next(iter(left.values()))
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Return all entries, or those about one data set, in the order they were made."""
+        """Return all entries, or those about one data set, in the order they were made.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            The name of the data set.  None: all.
+
+        Returns
+        -------
+        entries : list of Entry
+            Each with its public facts and a hash that covers all before it.
+        """
         book, entries = read_all(self._store(), lambda entry: entry)
         if dataset is None:
             return entries
@@ -228,7 +351,18 @@ class Ledger:
         return [entry for entry in entries if entry.dataset == dataset]
 
     def export(self, form: Literal["jsonl", "csv"] = "jsonl") -> str:
-        """Return the whole history as a string, for auditors: they can work out every hash."""
+        """Return the whole history as a string, for auditors: they can work out every hash.
+
+        Parameters
+        ----------
+        form : {"jsonl", "csv"}, default="jsonl"
+            One line of JSON, or of CSV, for each entry.
+
+        Returns
+        -------
+        text : str
+            The history.
+        """
         if form not in ("jsonl", "csv"):
             raise LedgerError(f"form must be 'jsonl' or 'csv', got {form!r}")
         return (as_jsonl if form == "jsonl" else as_csv)(self.history())
@@ -237,8 +371,23 @@ class Ledger:
         """Read and check the whole ledger, and return the hash of its last entry.
 
         Keep that hash elsewhere: given back as ``head``, it shows that nothing up to it was
-        rewritten, which the ledger alone cannot show against somebody who rewrites all of it.  Of
-        a ledger that was moved it is the hash with which it goes on in the new place.
+        rewritten, which the ledger alone cannot show against somebody who rewrites all of it.
+
+        Parameters
+        ----------
+        head : str, default=None
+            The hash of an entry that must be there.
+
+        Returns
+        -------
+        hash : str
+            That of the last entry; of a ledger that was moved, the one with which it goes on in
+            the new place.
+
+        Raises
+        ------
+        LedgerTampered
+            If the history is not the one that was written.
         """
         store = self._store()
         book, hashes = read_all(store, lambda entry: entry.hash)
@@ -251,17 +400,34 @@ class Ledger:
         return hashes[-2] if book.completed else book.hash
 
     def moved_to(self) -> str | None:
-        """Return where this ledger goes on if it was moved and is closed, else None."""
+        """Return where this ledger goes on if it was moved and is closed, else None.
+
+        Returns
+        -------
+        place : str or None
+            A file or an address.
+        """
         store = self._store()
         return read_on(store, recall(store)).moved or None
 
     def move_to(self, target: Ledger | str | os.PathLike[str], *, who: str | None = None) -> str:
         """Move this ledger to another place, file or server, and return the last hash there.
 
-        The target must be empty.  It gets every entry, with the same hashes, and one more that says
-        where they came from; this one gets an entry that says where it went, and is closed: nothing
-        can be spent on it any more, in whatever process.  If this breaks off, the same call goes
-        on where it ended.
+        The target gets every entry, with the same hashes, and one more that says where they came
+        from; this one gets an entry that says where it went, and is closed: nothing can be spent on
+        it any more, in whatever process.  If this breaks off, the same call goes on where it ended.
+
+        Parameters
+        ----------
+        target : Ledger, str or path
+            Where to; it must be empty.
+        who : str, default=None
+            Who moves it.  None: CLOAKGP_WHO, or user and machine.
+
+        Returns
+        -------
+        hash : str
+            That of the last entry there.
         """
         target = target if isinstance(target, Ledger) else Ledger(target)
         return move(self._store(), target._store(), who)

@@ -14,14 +14,38 @@ from cloakgp.privacy.mechanism.numbers import as_number, as_whole
 class Budget:
     """What ``parts`` releases about the same people spend together.
 
-    ``epsilon=inf`` stands for no noise, which is not private.
+    Parameters
+    ----------
+    epsilon : float
+        The ε of all parts together.  ``inf`` stands for no noise, which is not private.
+    delta : float
+        The δ of all parts together.
+    calibration : {"analytic", "hall"}, default="analytic"
+        How σ follows from (ε, δ), as in ``gaussian_sigma``.
+    parts : int, default=1
+        How many releases share it.
+
+    Attributes
+    ----------
+    sigma : float
+        Noise std per unit of sensitivity of one release that spends all of it; 0 without noise.
+
+    See Also
+    --------
+    release : Spends it.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Budget
+    >>> budget = Budget(1.0, 1e-5, parts=4)
+    >>> round(budget.sigma, 4), round(budget.part_sigma, 4)
+    (3.7306, 7.4613)
     """
 
     epsilon: float
     delta: float
     calibration: Calibration = "analytic"
     parts: int = 1
-    #: Noise std per unit of sensitivity of one release that spends all of it; 0 without noise.
     sigma: float = field(init=False)
 
     def __post_init__(self) -> None:

@@ -33,6 +33,29 @@ def privacy_profile(sigma: float, epsilon: float) -> float:
     """Return the δ at which noise of standard deviation ``sigma`` is (``epsilon``, δ)-private.
 
     δ(ε) = Φ(1/(2σ) − εσ) − e^ε Φ(−1/(2σ) − εσ), for sensitivity 1.
+
+    Parameters
+    ----------
+    sigma : float
+        Noise standard deviation for sensitivity 1.
+    epsilon : float
+        The ε of the guarantee, from 0.
+
+    Returns
+    -------
+    delta : float
+        The δ of the guarantee.
+
+    See Also
+    --------
+    gaussian_sigma : The noise for (ε, δ).
+    gaussian_epsilon : The ε for noise and δ.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import gaussian_sigma, privacy_profile
+    >>> bool(privacy_profile(gaussian_sigma(1.0, 1e-5), 1.0) <= 1e-5)
+    True
     """
     sigma, epsilon = _positive("sigma", sigma), as_number("epsilon", epsilon)
     if not epsilon >= 0:
@@ -57,8 +80,38 @@ def privacy_profile(sigma: float, epsilon: float) -> float:
 def gaussian_sigma(epsilon: float, delta: float, calibration: Calibration = "analytic") -> float:
     """Return the noise standard deviation for sensitivity 1 that gives (``epsilon``, ``delta``).
 
-    ``analytic`` is the smallest such σ, for any ε, a hair on the private side.  ``hall`` is the
-    classical √(2 ln(2/δ))/ε of the paper; it is proven for ε ≤ 1 only and raises above.
+    Parameters
+    ----------
+    epsilon : float
+        The ε of the guarantee, from 1e-4 to 50.
+    delta : float
+        The δ of the guarantee, from 1e-12 to 0.5.
+    calibration : {"analytic", "hall"}, default="analytic"
+        "analytic" is the smallest such σ, for any ε, a hair on the private side.  "hall" is the
+        classical √(2 ln(2/δ))/ε of the paper; it is proven for ε ≤ 1 only and raises above.
+
+    Returns
+    -------
+    sigma : float
+        The noise standard deviation.
+
+    Raises
+    ------
+    ValueError
+        If a number lies outside of its range.
+
+    See Also
+    --------
+    gaussian_epsilon : The ε for noise and δ.
+    privacy_profile : The δ for noise and ε.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import gaussian_sigma
+    >>> round(gaussian_sigma(1.0, 1e-5), 4)
+    3.7306
+    >>> round(gaussian_sigma(1.0, 1e-5, calibration="hall"), 4)
+    4.9409
     """
     epsilon, delta = checked_budget(epsilon, delta)
     if calibration not in ("analytic", "hall"):
@@ -79,7 +132,34 @@ def gaussian_sigma(epsilon: float, delta: float, calibration: Calibration = "ana
 def gaussian_epsilon(sigma: float, delta: float) -> float:
     """Return the smallest ε at which noise ``sigma`` is (ε, ``delta``)-private, a hair above it.
 
-    This is the inverse of ``gaussian_sigma``: 0 if the noise is private at ε = 0 already.
+    This is the inverse of ``gaussian_sigma``.
+
+    Parameters
+    ----------
+    sigma : float
+        Noise standard deviation for sensitivity 1.
+    delta : float
+        The δ of the guarantee, from 1e-12 to 0.5.
+
+    Returns
+    -------
+    epsilon : float
+        The ε of the guarantee: 0 if the noise is private at ε = 0 already.
+
+    Raises
+    ------
+    ValueError
+        If the noise is too small for any finite ε.
+
+    See Also
+    --------
+    gaussian_sigma : The noise for (ε, δ).
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import gaussian_epsilon
+    >>> round(gaussian_epsilon(3.7306, 1e-5), 3)
+    1.0
     """
     sigma, delta = _positive("sigma", sigma), checked_delta(delta)
     target = delta * (1.0 - HAIR)

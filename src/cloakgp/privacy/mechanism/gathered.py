@@ -47,15 +47,34 @@ PATIENCE = 3600.0
 
 # Proof: gathered.md
 class Batch(ABC):
-    """Some people, read where they are summed: small enough to be sent to a worker."""
+    """Some people, read where they are summed: small enough to be sent to a worker.
+
+    A base class: who has data in blocks says how to read one.
+
+    See Also
+    --------
+    release_gathered : Takes batches.
+    """
 
     @abstractmethod
     def places(self) -> NDArray[np.integer[Any]]:
-        """Return the place of each person, (n,): a public number."""
+        """Return the place of each person: a public number.
+
+        Returns
+        -------
+        places : array of int of shape (n,)
+            Numbers of columns of the sketch.
+        """
 
     @abstractmethod
     def outputs(self) -> Any:
-        """Return their private outputs, in the same order."""
+        """Return their private outputs, in the same order.
+
+        Returns
+        -------
+        outputs : array of shape (n,) or (n, D)
+            Numbers, labels or counts.
+        """
 
 
 # Proof: gathered.md
@@ -68,13 +87,49 @@ class Kind(ABC):
 
     @abstractmethod
     def steps(self, outputs: Any, people: int, value_bits: int) -> Integers:
-        """Return u (n, D) of some people, or refuse their outputs."""
+        """Return u of some people as whole numbers, or refuse their outputs.
+
+        Parameters
+        ----------
+        outputs : array of shape (n,) or (n, D)
+            Private outputs.
+        people : int
+            How many there should be.
+        value_bits : int
+            The k of the grid: u lies in 0..2^k.
+
+        Returns
+        -------
+        u : array of int of shape (n, D)
+            Scaled outputs.
+        """
 
 
 # Proof: gathered.md
 @dataclass(frozen=True)
 class Bounded(Kind):
-    """Numbers within public bounds, one pair for each column."""
+    """Numbers within public bounds, one pair for each column.
+
+    Parameters
+    ----------
+    lo : array of shape (D,)
+        Lower bounds.
+    hi : array of shape (D,)
+        Upper bounds.
+    flat : bool, default=True
+        Whether the one column is published as a vector.
+
+    See Also
+    --------
+    release_gathered : Takes it as ``kind``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Bounded
+    >>> Bounded(np.array([0.0, 0.0]), np.array([1.0, 9.0]), flat=False).columns
+    2
+    """
 
     lo: Floats
     hi: Floats
@@ -100,7 +155,23 @@ class Bounded(Kind):
 # Proof: gathered.md
 @dataclass(frozen=True)
 class Labelled(Kind):
-    """Labels among public classes."""
+    """Labels among public classes.
+
+    Parameters
+    ----------
+    classes : tuple
+        Every possible label.
+
+    See Also
+    --------
+    release_gathered : Takes it as ``kind``.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Labelled
+    >>> Labelled(("no", "yes")).sensitivity, round(Labelled(("a", "b", "c")).sensitivity, 3)
+    (1.0, 1.414)
+    """
 
     classes: tuple[Any, ...]
 
@@ -127,7 +198,23 @@ class Labelled(Kind):
 # Proof: gathered.md
 @dataclass(frozen=True)
 class Counted(Kind):
-    """Counts up to a public cap."""
+    """Counts up to a public cap.
+
+    Parameters
+    ----------
+    cap : float
+        The largest count that is told apart.
+
+    See Also
+    --------
+    release_gathered : Takes it as ``kind``.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Counted
+    >>> Counted(20).cap
+    20.0
+    """
 
     cap: float
     columns = 1
@@ -155,9 +242,58 @@ def release_gathered(
 ) -> NoisySketch:
     """Publish Σ t_c U_c plus noise: (ε, δ)-private under replacing one person's outputs.
 
-    Column c of the sketch is that of everybody at place c, where ``counts`` says how many there
-    are.  Blocks are read by joblib's workers, whichever its ``parallel_config`` names; ``done`` is
-    told how many more people have been read.  Nobody may own more than one row.
+    Blocks are read by joblib's workers, whichever its ``parallel_config`` names.  Nobody may own
+    more than one row.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        Column c is that of everybody at place c.
+    counts : array of int of shape (K,)
+        How many people are at each place.
+    batches : sequence of Batch
+        Everybody, in blocks.
+    kind : Bounded, Labelled or Counted
+        What outputs are.
+    budget : Budget
+        What is spent.
+    noise : Noise, default=Noise(rehearsal=None, commit=None)
+        Where noise comes from, and what records the spend.
+    done : callable, default=None
+        Is told how many more people have been read.
+
+    Returns
+    -------
+    noisy : NoisySketch
+        What may be published.
+
+    Raises
+    ------
+    ValueError
+        If people or outputs are not those that were planned for.  Nothing was spent.
+
+    See Also
+    --------
+    release : The same for people in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Batch, Bounded, Budget, quantise, release_gathered
+    >>> class Half(Batch):
+    ...     def places(self):
+    ...         return np.array([0, 0, 1])
+    ...     def outputs(self):
+    ...         return np.array([0.2, 0.4, 0.9])
+    >>> noisy = release_gathered(
+    ...     quantise(np.eye(2)),  # a sum for each place
+    ...     np.array([4, 2]),
+    ...     [Half(), Half()],
+    ...     Bounded(np.zeros(1), np.ones(1)),
+    ...     Budget(1.0, 1e-5),
+    ... )
+    >>> noisy.s.shape, noisy.private
+    ((2,), True)
     """
     sketch = own_copy(sketch)
     if type(kind) not in (Bounded, Labelled, Counted):

@@ -34,8 +34,26 @@ TAIL = 60.0
 class Noise:
     """Where noise comes from: OpenDP, or for a rehearsal, which is not private, a function.
 
-    ``commit`` is called when all has been checked, before any noise is drawn: it records the spend,
-    and if it fails nothing is published.
+    Parameters
+    ----------
+    rehearsal : callable, default=None
+        (scale, count) → noise; makes the result not private.  None: OpenDP draws.
+    commit : callable, default=None
+        Called when all has been checked, before any noise is drawn: it records the spend, and if it
+        fails nothing is published.
+
+    See Also
+    --------
+    release : Takes it.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import Budget, Noise, quantise, release
+    >>> recorded = []
+    >>> noise = Noise(commit=lambda: recorded.append("spent"))
+    >>> noisy = release(quantise([[1.0]]), [0.5], (0, 1), Budget(1.0, 1e-5), noise=noise)
+    >>> recorded, noisy.private
+    (['spent'], True)
     """
 
     rehearsal: Callable[[float, int], NDArray[Any]] | None = None  # (scale, count) -> noise

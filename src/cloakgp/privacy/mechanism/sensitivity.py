@@ -35,9 +35,28 @@ BLOCK = 1 << 16
 # Proof: postprocessing.md
 @dataclass(frozen=True)
 class Sketch:
-    """A sketch matrix on its dyadic grid, T = ``matrix`` · 2^-``bits``.  Public."""
+    """A sketch matrix on its dyadic grid, T = ``matrix`` · 2^-``bits``.  Public.
 
-    matrix: NDArray[np.int32]  # (r, N)
+    Parameters
+    ----------
+    matrix : array of int32 of shape (r, N)
+        T in steps of its grid.
+    bits : int
+        How fine the grid is.
+
+    See Also
+    --------
+    quantise : Makes it from T.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Sketch
+    >>> Sketch(np.array([[1, 2]], dtype=np.int32), bits=2).rounded
+    array([[0.25, 0.5 ]])
+    """
+
+    matrix: NDArray[np.int32]
     bits: int
 
     @property
@@ -48,7 +67,35 @@ class Sketch:
 
 # Proof: quantisation.md
 def quantise(T: ArrayLike, bits: int = SKETCH_BITS) -> Sketch:
-    """Round T toward zero onto the grid, so that no column grows.  Reads no private value."""
+    """Round T toward zero onto the grid, so that no column grows.  Reads no private value.
+
+    Parameters
+    ----------
+    T : array of shape (r, N)
+        A sketch matrix with columns of length at most 1.
+    bits : int, default=20
+        How fine the grid is.
+
+    Returns
+    -------
+    sketch : Sketch
+        T in steps of 2^-``bits``.
+
+    Raises
+    ------
+    ValueError
+        If T is no matrix of finite numbers, or far too long.
+
+    See Also
+    --------
+    release : Publishes T u with noise.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import quantise
+    >>> quantise([[0.3, -0.3]]).rounded
+    array([[ 0.29999924, -0.29999924]])
+    """
     T = np.asarray(T, dtype=np.float64)
     if T.ndim != 2:
         raise ValueError(f"a sketch must be a matrix (r, N), got an array of shape {T.shape}")
@@ -72,9 +119,35 @@ def squared_sensitivity(
 ) -> int:
     """Bound max ‖Σ_{i in group} a_i t_i‖² over −1 ≤ a_i ≤ 1, exactly, in steps of 2^(-2 bits).
 
-    Without ``groups`` everybody owns one row, and this is the largest squared column length.  With
-    ``joint`` the a_i may be unit vectors instead of numbers: rows that move together in several
-    columns, as labels of more than two classes do.
+    Without ``groups`` everybody owns one row, and this is the largest squared column length.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        The sketch matrix on its grid.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+    joint : bool, default=False
+        Whether the a_i may be unit vectors instead of numbers: rows that move together in several
+        columns, as labels of more than two classes do.
+
+    Returns
+    -------
+    squared : int
+        At most 2^(2 bits) for a sketch that may be published.
+
+    See Also
+    --------
+    release : Computes it again, whatever anybody said about T.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import quantise, squared_sensitivity
+    >>> sketch = quantise([[0.5, 0.5]])
+    >>> squared_sensitivity(sketch) / 4**sketch.bits
+    0.25
+    >>> squared_sensitivity(sketch, groups=[0, 0]) / 4**sketch.bits  # one owner of both
+    1.0
     """
     matrix, _ = _checked(sketch)
     if groups is None:

@@ -52,17 +52,43 @@ FEWEST_VALUE_BITS, MOST_VALUE_BITS = 16, 40
 # Proof: postprocessing.md
 @dataclass(frozen=True)
 class NoisySketch:
-    """What may be published: the noisy integers, their grid, and how they were made."""
+    """What may be published: the noisy integers, their grid, and how they were made.
 
-    values: Integers  # (r,) or (r, D): s in steps of 2^-bits
+    Attributes
+    ----------
+    values : array of int of shape (r,) or (r, D)
+        s in steps of 2^-``bits``.
+    bits : int
+        How fine the grid is.
+    sigma : float
+        Noise std per unit of sensitivity, from (ε, δ).
+    sensitivity : float
+        How far one person can move T u: 1, √D for D columns, √2 for classes.
+    epsilon : float
+        The ε that was spent, by all parts together.
+    delta : float
+        The δ that was spent, by all parts together.
+    calibration : {"analytic", "hall"}
+        How σ followed from (ε, δ).
+    private : bool
+        False for rehearsals with repeatable noise or with none.
+    parts : int
+        How many such releases spend (ε, δ) together.
+
+    See Also
+    --------
+    release : Makes it.
+    """
+
+    values: Integers
     bits: int
-    sigma: float  # noise std per unit of sensitivity, from (ε, δ)
-    sensitivity: float  # how far one person can move T u: 1, √D for D columns, √2 for classes
+    sigma: float
+    sensitivity: float
     epsilon: float
     delta: float
     calibration: Calibration
-    private: bool  # False for rehearsals with repeatable noise or with none
-    parts: int = 1  # how many such releases spend (ε, δ) together
+    private: bool
+    parts: int = 1
 
     @property
     def s(self) -> NDArray[np.float64]:
@@ -87,10 +113,53 @@ def release(
 ) -> NoisySketch:
     """Publish T u plus noise: (ε, δ)-private under replacing one person's values.
 
-    ``y`` is (N,) or (N, D), clipped into the public ``bounds`` (lo, hi), each a number or one per
-    column.  With k parts of the ``budget`` this is one of k releases about the same people that
-    spend it together.  With ε infinite no noise is added; with a rehearsal the ``noise`` comes from
-    a function; both are stamped as not private.
+    Parameters
+    ----------
+    sketch : Sketch
+        The sketch matrix T; what anybody said about its columns is checked again.
+    y : array of shape (N,) or (N, D)
+        Private outputs, clipped into the bounds.
+    bounds : (lo, hi)
+        Public bounds, each a number or one per column.
+    budget : Budget
+        What is spent.  With k parts this is one of k releases about the same people that spend it
+        together.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+    noise : Noise, default=Noise(rehearsal=None, commit=None)
+        Where noise comes from, and what records the spend.
+
+    Returns
+    -------
+    noisy : NoisySketch
+        What may be published.  With ε infinite no noise is added; with a rehearsal it comes from a
+        function; both are stamped as not private.
+
+    Raises
+    ------
+    ValueError
+        If one person could move the sketch by more than 1, or y cannot be used.  Nothing was spent,
+        and no error names a row or a value.
+
+    See Also
+    --------
+    release_labels : The same for class labels.
+    release_counts : The same for counts.
+    release_gathered : The same for many people, in blocks.
+
+    Notes
+    -----
+    Neighbouring data sets differ in the values of one person.  The proofs lie beside the source,
+    in ``privacy/mechanism``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Budget, quantise, release
+    >>> mean = quantise(np.ones((1, 50)))  # the sum of everybody's u
+    >>> noisy = release(mean, np.linspace(0, 10, 50), (0, 10), Budget(1.0, 1e-5))
+    >>> noisy.s.shape, noisy.private
+    ((1,), True)
     """
     sketch = own_copy(sketch)
     values, lo, hi, flat = checked_outputs(y, bounds, people=sketch.matrix.shape[1])
@@ -121,6 +190,39 @@ def release_labels(
 
     Two classes need one column, the indicator of the second.  K > 2 classes need K columns, and
     replacing a label moves two of them: sensitivity √2.  Everything else is as in ``release``.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        The sketch matrix T; what anybody said about its columns is checked again.
+    labels : array of shape (N,)
+        Private labels.
+    classes : sequence of labels
+        Every possible label, a public fact.
+    budget : Budget
+        What is spent.  With k parts this is one of k releases about the same people that spend it
+        together.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+    noise : Noise, default=Noise(rehearsal=None, commit=None)
+        Where noise comes from, and what records the spend.
+
+    Returns
+    -------
+    noisy : NoisySketch
+        What may be published.
+
+    See Also
+    --------
+    release : For numbers, with the guarantee in full.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Budget, quantise, release_labels
+    >>> sketch = quantise(np.ones((1, 4)))
+    >>> release_labels(sketch, list("abca"), list("abc"), Budget(1.0, 1e-5)).s.shape
+    (1, 3)
     """
     sketch = own_copy(sketch)
     codes, count = checked_labels(labels, classes, people=sketch.matrix.shape[1])
@@ -149,7 +251,40 @@ def release_counts(
 ) -> NoisySketch:
     """Publish T u plus noise for u = ``counts``/``cap``; larger counts are clipped to the cap.
 
-    Counts are whole numbers from 0, the cap is public.  Everything else is as in ``release``.
+    Everything else is as in ``release``.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        The sketch matrix T; what anybody said about its columns is checked again.
+    counts : array of shape (N,)
+        Private counts: whole numbers from 0.
+    cap : float
+        The largest count that is told apart, a public fact.
+    budget : Budget
+        What is spent.  With k parts this is one of k releases about the same people that spend it
+        together.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+    noise : Noise, default=Noise(rehearsal=None, commit=None)
+        Where noise comes from, and what records the spend.
+
+    Returns
+    -------
+    noisy : NoisySketch
+        What may be published.
+
+    See Also
+    --------
+    release : For numbers, with the guarantee in full.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Budget, quantise, release_counts
+    >>> sketch = quantise(np.ones((1, 4)))
+    >>> release_counts(sketch, [0, 2, 1, 9], 5, Budget(1.0, 1e-5)).sensitivity
+    1.0
     """
     sketch, bounds = own_copy(sketch), (0.0, as_number("cap", cap))
     values, *_ = checked_outputs(counts, bounds, people=sketch.matrix.shape[1])

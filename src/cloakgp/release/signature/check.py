@@ -28,14 +28,22 @@ ENDING = ".sig"
 class SignatureCheck:
     """What is known of the signature of a release.
 
-    ``status`` is "signed", "refused", "not checked" (no key was given) or "not signed" (nor is
-    there a signature); ``signer`` is who signed, or should have.
+    Attributes
+    ----------
+    status : {"signed", "refused", "not checked", "not signed"}
+        "not checked" if no key was given, "not signed" if there is no signature either.
+    detail : str
+        The same in words.
+    signer : str or None
+        Who signed, or should have.
+    key : str or None
+        Type and fingerprint of the key that signed.
     """
 
     status: Literal["signed", "refused", "not checked", "not signed"]
     detail: str
     signer: str | None = None
-    key: str | None = None  # type and fingerprint of the key that signed
+    key: str | None = None
 
     @property
     def ok(self) -> bool:

@@ -1,0 +1,79 @@
+"""Whether code that changed since an item ran still gives its numbers.
+
+An item may take half an hour, and most changes of the code change none of its numbers.  So its
+short version is run with the code of then, from version control, and with that of now.  If every
+table is the same to the last digit, the record says so, and for which code.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from experiments import store
+from experiments.item import Item
+
+
+def confirm(items: Iterable[Item], results: Path, say: Callable[[str], None]) -> bool:
+    """Confirm what is not fresh; return whether all of it could be."""
+    by_commit: dict[str, list[Item]] = {}
+    for item in items:
+        record = store.read(results / item.name)
+        if record is None or store.fresh(item, results, quick=False):
+            continue
+        by_commit.setdefault(record["commit"], []).append(item)
+    confirmed = [_confirm(commit, some, results, say) for commit, some in by_commit.items()]
+    return all(confirmed)
+
+
+def _confirm(commit: str, items: list[Item], results: Path, say: Callable[[str], None]) -> bool:
+    """Compare short runs at one commit with short runs now."""
+    names = [item.name for item in items]
+    if not commit or commit.endswith("+changes"):
+        say(f"{', '.join(names)}: made from code that no commit holds; run them again")
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        then, source = Path(folder) / "then", Path(folder) / "source"
+        try:
+            _git("worktree", "add", "--detach", str(source), commit)
+            say(f"{', '.join(names)}: short runs with the code of {commit}")
+            _run(source, names, then)
+            now = Path(folder) / "now"
+            say(f"{', '.join(names)}: short runs with the code of now")
+            _run(store.ROOT, names, now)
+        finally:
+            _git("worktree", "remove", "--force", str(source))
+        found = {item.name: compared(then / item.name, now / item.name) for item in items}
+    for item in items:
+        if found[item.name] == SAME:
+            store.note_confirmed(item, results)
+        say(f"{item.name}: {found[item.name]}")
+    return set(found.values()) == {SAME}
+
+
+SAME = "the same numbers"
+
+
+def compared(then: Path, now: Path) -> str:
+    """Say whether two finished items have the same tables."""
+    before, after = (
+        {path.name: path.read_bytes() for path in folder.glob("*.csv")} for folder in (then, now)
+    )
+    if not before or not after:
+        return "a short run failed"
+    return SAME if before == after else "other numbers"
+
+
+def _run(source: Path, names: list[str], out: Path) -> None:
+    words = [sys.executable, "-m", "experiments", "--quick", "--only", *names, "--out", str(out)]
+    paths = os.pathsep.join([str(source / "src"), str(source)])
+    # A failure shows as an item without tables.
+    subprocess.run(words, cwd=source, env={**os.environ, "PYTHONPATH": paths}, check=False)
+
+
+def _git(*words: str) -> None:
+    subprocess.run(["git", *words], cwd=store.ROOT, check=True, capture_output=True)
