@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import hashlib
 import json
@@ -71,11 +72,20 @@ def prepare(module: Module, *, fresh: bool) -> None:
 
 def run(module: Module, jobs: int) -> None:
     """Test all mutants that have no verdict yet."""
+    if not any(map(_has_functions, module.source_files())):
+        return  # mutmut takes that for a mistake
     folder = module.folder
     sources = [str(path) for path in module.source_files()]
     command = [sys.executable, "-m", "tools.mutants.worker", str(jobs), *sources]
     paths = {"MUTANTS_STARTERS": str(folder / "starters.txt")}
     subprocess.run(command, cwd=folder, env=environment(folder / "mutants") | paths, check=True)
+
+
+def _has_functions(source: Path) -> bool:
+    """Tell whether there is a function that is more than its description."""
+    found = ast.walk(ast.parse((ROOT / source).read_text()))
+    functions = (node for node in found if isinstance(node, ast.FunctionDef))
+    return any(not isinstance(line, ast.Expr) for each in functions for line in each.body)
 
 
 def environment(copy: Path) -> dict[str, str]:

@@ -6,61 +6,99 @@ import pytest
 
 from cloakgp.privacy.ledger import BudgetExceeded, LedgerError, LedgerTampered, errors, inputs
 
-WORDS = {
-    errors.tampered("FILE", "its key was changed"): (
-        "the ledger FILE is not as it was written (its key was changed), so it cannot be trusted. "
-        "Nothing is spent on it. Find out who changed it, and go back to a copy whose last hash "
-        "you know."
+#: Made when they are compared, not before.
+WORDS = [
+    (
+        lambda: errors.tampered("FILE", "its key was changed"),
+        (
+            "the ledger FILE is not as it was written (its key was changed), so it cannot be trusted. "
+            "Nothing is spent on it. Find out who changed it, and go back to a copy whose last hash "
+            "you know."
+        ),
     ),
-    errors.damaged("FILE"): (
-        "the ledger FILE is damaged, or is no ledger at all. Nothing is spent on it. Check the "
-        "name; if it is right, restore the latest copy and count everything released since as "
-        "spent."
+    (
+        lambda: errors.damaged("FILE"),
+        (
+            "the ledger FILE is damaged, or is no ledger at all. Nothing is spent on it. Check the "
+            "name; if it is right, restore the latest copy and count everything released since as "
+            "spent."
+        ),
     ),
-    errors.empty("FILE"): (
-        "FILE is empty, and an empty file is not a ledger: its contents may have been lost, and "
-        "with them the record of what was spent. Nothing is spent on it. Restore the latest copy. "
-        "Only if there never was a ledger, remove the file and ask for a new one."
+    (
+        lambda: errors.empty("FILE"),
+        (
+            "FILE is empty, and an empty file is not a ledger: its contents may have been lost, and "
+            "with them the record of what was spent. Nothing is spent on it. Restore the latest copy. "
+            "Only if there never was a ledger, remove the file and ask for a new one."
+        ),
     ),
-    errors.bereft("FILE", "FILE-wal"): (
-        "there is no ledger at FILE, but FILE-wal is left of one: it may have been lost, and with "
-        "it the record of what was spent. Restore the latest copy. Only if nothing was ever spent, "
-        "remove that file, too, and ask for a new ledger."
+    (
+        lambda: errors.bereft("FILE", "FILE-wal"),
+        (
+            "there is no ledger at FILE, but FILE-wal is left of one: it may have been lost, and with "
+            "it the record of what was spent. Restore the latest copy. Only if nothing was ever spent, "
+            "remove that file, too, and ask for a new ledger."
+        ),
     ),
-    errors.missing("FILE"): (
-        "there is no ledger at FILE. Check the name, or ask for a new one: "
-        "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+    (
+        lambda: errors.missing("FILE"),
+        (
+            "there is no ledger at FILE. Check the name, or ask for a new one: "
+            "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+        ),
     ),
-    inputs.other_inputs("people", []): (
-        "the inputs are not those that 'people' has had so far. Is this the right name? Nothing "
-        "was spent. If they describe the same people in another way, say so: "
-        "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open ... "
-        "--other-inputs`."
+    (
+        lambda: inputs.other_inputs("people", []),
+        (
+            "the inputs are not those that 'people' has had so far. Is this the right name? Nothing "
+            "was spent. If they describe the same people in another way, say so: "
+            "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open ... "
+            "--other-inputs`."
+        ),
     ),
-    inputs.other_inputs("people", ["others", "more"]): (
-        "the inputs are not those that 'people' has had so far; they are those of 'others'. Is "
-        "this the right name? Nothing was spent. If they describe the same people in another way, "
-        "say so: Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open "
-        "... --other-inputs`."
+    (
+        lambda: inputs.other_inputs("people", ["others", "more"]),
+        (
+            "the inputs are not those that 'people' has had so far; they are those of 'others'. Is "
+            "this the right name? Nothing was spent. If they describe the same people in another way, "
+            "say so: Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open "
+            "... --other-inputs`."
+        ),
     ),
-    inputs.same_inputs(["others", "more"]): (
-        "the data set 'others' has exactly these inputs, and the same people under another name "
-        "would get a second budget. Nothing was spent. Use that name, or say that they are other "
-        "people, which is recorded: Ledger(...).open(..., inputs=X, allow_same_inputs=True) or "
-        "`cloakgp budget open ... --same-inputs`."
+    (
+        lambda: inputs.same_inputs(["others", "more"]),
+        (
+            "the data set 'others' has exactly these inputs, and the same people under another name "
+            "would get a second budget. Nothing was spent. Use that name, or say that they are other "
+            "people, which is recorded: Ledger(...).open(..., inputs=X, allow_same_inputs=True) or "
+            "`cloakgp budget open ... --same-inputs`."
+        ),
     ),
-}
+    (
+        lambda: errors.unbegun("PLACE"),
+        (
+            "the tables of PLACE are empty: either no ledger was made there yet, or its entries were "
+            "lost, and with them the record of what was spent. Only if there never was one, ask for "
+            "a new one: Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+        ),
+    ),
+    (
+        lambda: errors.moved("FILE", "PLACE"),
+        ("the ledger FILE is closed: it was moved to PLACE. Nothing was spent; spend there."),
+    ),
+]
 
 
-@pytest.mark.parametrize(("error", "words"), WORDS.items(), ids=lambda each: str(each)[:20])
-def test_a_refusal_says_this_and_nothing_else(error, words):
+@pytest.mark.parametrize(("make", "words"), WORDS, ids=lambda each: str(each)[:20])
+def test_a_refusal_says_exactly_this(make, words):
+    error = make()
     assert str(error) == words
     assert error.recorded is False
     assert isinstance(error, LedgerError)
 
 
 def test_only_changes_count_as_tampering():
-    assert [type(error) for error in WORDS] == [LedgerTampered] + [LedgerError] * 7
+    assert [type(make()) for make, _ in WORDS] == [LedgerTampered] + [LedgerError] * 9
 
 
 def test_a_commit_that_failed_leaves_it_open_what_was_recorded():
