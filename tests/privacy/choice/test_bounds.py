@@ -4,7 +4,6 @@ False-alarm rates: a χ² test fails a right mechanism once in a million.
 """
 
 import math
-import multiprocessing
 from dataclasses import dataclass
 
 import joblib
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib_workers import silent_workers, watched_workers
 from scipy import stats
 
 from cloakgp.privacy import Noise, Spend, total_guarantee
@@ -224,14 +224,7 @@ def test_parts_without_rows_count_nothing_and_impossible_ones_are_refused():
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_workers_write_no_file_and_are_not_waited_for_forever(monkeypatch, jobs):
-    made = []
-
-    class Workers(joblib.Parallel):
-        def __init__(self, **options):
-            made.append((self, options))
-            super().__init__(**options)
-
-    monkeypatch.setattr(core, "Parallel", Workers)
+    made = watched_workers(monkeypatch, core)
     with joblib.parallel_config(backend="threading", n_jobs=jobs):
         counted([1.0, 2.0])
     ((workers, options),) = made
@@ -240,16 +233,7 @@ def test_workers_write_no_file_and_are_not_waited_for_forever(monkeypatch, jobs)
 
 
 def test_a_worker_that_does_not_answer_is_told_of(monkeypatch):
-    class Silent:
-        n_jobs = 2
-
-        def __init__(self, **_):
-            pass
-
-        def __call__(self, tasks):
-            raise multiprocessing.TimeoutError
-
-    monkeypatch.setattr(core, "Parallel", Silent)
+    silent_workers(monkeypatch, core)
     noise = Noise(commit=lambda: pytest.fail("it was spent"))
     with pytest.raises(ValueError, match="a worker has not answered"):
         select_bounds([Held(1, [1.0])], GRID, (1, 1), 1.0, noise=noise)

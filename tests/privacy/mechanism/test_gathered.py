@@ -1,6 +1,5 @@
 """People gathered at places: the same integers as one by one, whatever the blocks are."""
 
-import multiprocessing
 import pickle
 import traceback
 from itertools import pairwise
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib_workers import silent_workers, watched_workers
 from reference import NO_NOISE, no_noise, random_sketch
 
 from cloakgp.privacy import (
@@ -202,14 +202,7 @@ def test_a_cap_must_be_a_number():
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_workers_write_no_file_and_are_not_waited_for_forever(monkeypatch, jobs):
-    made = []
-
-    class Workers(joblib.Parallel):
-        def __init__(self, **options):
-            made.append((self, options))
-            super().__init__(**options)
-
-    monkeypatch.setattr(core, "Parallel", Workers)
+    made = watched_workers(monkeypatch, core)
     with joblib.parallel_config(backend="threading", n_jobs=jobs):
         release_gathered(
             random_sketch(2, PLACES), COUNTS, blocks(Y), Bounded(*ONE), BUDGET, noise=NO_NOISE
@@ -221,16 +214,7 @@ def test_workers_write_no_file_and_are_not_waited_for_forever(monkeypatch, jobs)
 
 
 def test_a_worker_that_does_not_answer_is_told_of(monkeypatch):
-    class Silent:
-        n_jobs = 2
-
-        def __init__(self, **_):
-            pass
-
-        def __call__(self, tasks):
-            raise multiprocessing.TimeoutError
-
-    monkeypatch.setattr(core, "Parallel", Silent)
+    silent_workers(monkeypatch, core)
     noise = Noise(rehearsal=no_noise, commit=lambda: pytest.fail("it was spent"))
     with pytest.raises(ValueError, match="a worker has not answered"):
         release_gathered(
