@@ -271,6 +271,7 @@ class PrivateGP(BaseEstimator):
         """Gather the public facts; ``outputs`` are those of the kind of outputs."""
         points, weights = _workload(request)
         model, family = prior
+        learnt = family is not None and self.design == self.decode == "bayes"
         return Facts(
             model=model,
             family=family,
@@ -286,6 +287,7 @@ class PrivateGP(BaseEstimator):
             feature_names=request.names,
             inputs=request.inputs,
             gap=self._gap,
+            beyond=_summary(request) if learnt and request.at is not None else None,
             **outputs,
         )
 
@@ -326,9 +328,14 @@ def _named(people: People, at: Any) -> Array:
 def _workload(request: Request) -> tuple[Array, Array]:
     """Return the points that matter and their weights."""
     if request.at is None:
-        points, weights = summarise(request.X, WORKLOAD, request.counts)
-        # Means of people have shares of levels; a point that matters has a level.
-        if request.inputs is not None:
-            points = request.inputs.snap(points, request.X)
-        return points, weights
+        return _summary(request)
     return request.at, np.full(len(request.at), 1.0 / len(request.at))
+
+
+def _summary(request: Request) -> tuple[Array, Array]:
+    """Return points that stand for everybody, and their weights."""
+    points, weights = summarise(request.X, WORKLOAD, request.counts)
+    # Means of people have shares of levels; a point that matters has a level.
+    if request.inputs is not None:
+        points = request.inputs.snap(points, request.X)
+    return points, weights

@@ -22,11 +22,20 @@ MOST_AT_PLACES = 30_000
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 
 
+#: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
+#: few points alone says little of how rough the function is, and errs more even there.
+BEYOND = 0.1
+
+
 def find_design(facts: Facts, near: Design | None = None) -> Design:
     """Choose T: public maths, whatever it costs in time; near that of another budget, soon."""
     if near is not None and facts.design != "bayes":  # the others do not depend on the budget
         return near
     points, weights = facts.points, facts.weights
+    if facts.beyond is not None:
+        more, shares = facts.beyond
+        points = np.vstack([points, more])
+        weights = np.concatenate([(1.0 - BEYOND) * weights, BEYOND * shares])
     if facts.target == "latents":
         points, weights = facts.X, np.full(len(facts.X), 1.0 / len(facts.X))
         if facts.counts is not None:

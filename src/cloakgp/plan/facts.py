@@ -76,6 +76,8 @@ class Facts:
     family: Family | None = None  # None: the prior is fixed
     gap: float = TARGET_GAP  # how exact a bayes design is to be
     limit: RowLimit | None = None  # at most so many rows of each person, if others were left out
+    #: More points and their weights, sum 1, that the design alone cares for, and no file holds.
+    beyond: tuple[Array, Array] | None = None
 
     def __post_init__(self) -> None:
         choices = (("design", DesignName), ("decode", Decode), ("target", Target))
