@@ -215,9 +215,9 @@ def _result(
             f"{run.choose(5, 1)} data sets, {run.choose(5, 1)} releases of each. Errors are at "
             "400 new places against the true log rate; the prior mean alone errs by "
             f"{prior:.2f}.",
-            "The default lengthscale is √2 times the spread of the inputs, whatever the function: "
-            "some 3 km here, while one of the two centres is about 1 km wide. The one of "
-            f"{LENGTHSCALE:g} km was chosen knowing the true map.",
+            "The default kernel is learnt from the release. The middle of its lengthscales is √2 "
+            "times the spread of the inputs, some 3 km here, while one of the two centres is about "
+            f"1 km wide. The one of {LENGTHSCALE:g} km was chosen knowing the true map.",
             f"The map shows one release at ε = {SHOWN:g}. The true rate is public because the "
             "data are made up.",
         ),
