@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,14 @@ def _digest(paths: Iterable[Path]) -> str:
 
     Comments, docstrings and layout do not count, nor in which file or order things are defined.
     """
-    pieces = {piece for path in paths for piece in _pieces(ast.parse(path.read_text()))}
+    pieces = {piece for path in paths for piece in _pieces_of(path, path.stat().st_mtime_ns)}
     return hashlib.sha256("\0".join(sorted(pieces)).encode()).hexdigest()[:16]
+
+
+@cache
+def _pieces_of(path: Path, changed: int) -> frozenset[str]:
+    """Return what a file defines; it is read again when it has ``changed``."""
+    return frozenset(_pieces(ast.parse(path.read_text())))
 
 
 def _pieces(node: ast.AST) -> Iterator[str]:

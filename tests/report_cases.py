@@ -119,6 +119,9 @@ ON_A_GRID = {
     ),
 }
 
+#: Far from everybody, what it knows reaches beyond the bounds for sure.
+WIDE = {"wide": lambda: _regressor(80.0**2 * RBF(20.0)).fit(LINE, HEIGHTS)}
+
 #: Several releases together: the pairs of ``combine_cases`` that are shown.
 COMBINED = {
     f"combined, {name}": name
@@ -131,4 +134,4 @@ def case(name):
     """Return the release of a case."""
     if name in COMBINED:
         return Release.combine(pair(COMBINED[name]))
-    return {**CASES, **ON_A_GRID}[name]().release_
+    return {**CASES, **ON_A_GRID, **WIDE}[name]().release_

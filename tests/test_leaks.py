@@ -10,6 +10,7 @@ import gc
 import io
 import logging
 import pickle
+import re
 import struct
 import sys
 import traceback
@@ -99,8 +100,15 @@ def search(data, wanted):
     begun = runs(data, {needle[:8] for needle in needles if len(needle) >= 8}, 8)
     begun |= runs(data, {needle[:4] for needle in needles if 4 <= len(needle) < 8}, 4)
     likely = {n for n in needles if len(n) < 4 or n[: 8 if len(n) >= 8 else 4] in begun}
-    found = {needle for needle in likely if needle in data}
+    found = {needle for needle in likely if _occurs(needle, data)}
     return sorted({what for what, needle in wanted if needle in found})
+
+
+def _occurs(needle, data):
+    """Seven digits are met by chance within longer numbers; a number of its own is not."""
+    if not needle.isdigit():
+        return needle in data
+    return re.search(rb"(?<![\d.])" + needle + rb"(?!\d)", data) is not None
 
 
 def runs(data, wanted, size):

@@ -52,9 +52,9 @@ def test_the_page_predicts_as_python_does_among_people_and_beyond(started, writt
 
 
 def test_nothing_that_the_page_says_leaves_the_bounds(started, written):
-    release = case("curve")
+    release = case("wide")
     points = np.array([[-60.0], [40.0], [300.0]])
-    with opened(started, written("curve")) as page:
+    with opened(started, written("wide")) as page:
         answers = said(page, points)
         page.fill("[data-ask]", "300")
         page.wait_for_timeout(100)
