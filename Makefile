@@ -14,22 +14,28 @@ ifneq ($(wildcard ../shared/data),)
 export CLOAKGP_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test quick bench experiments docs mutants format clean
+.PHONY: demo test types suite quick bench experiments docs mutants format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "cloakgp needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11 <target>"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,parquet]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[test,parquet]'
 	touch $@
 
 demo: $(STAMP)
 	$(BIN)/cloakgp demo
 
+# Types are checked beside the tests, which leave a processor idle now and then.
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(MAKE) --no-print-directory -j 2 --output-sync=line types suite
+
+types: $(STAMP)
 	$(BIN)/mypy
+
+suite: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 # The same without the tests that take long (tests/long.txt, and those marked slow): about a minute.
