@@ -30,7 +30,7 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@$(MAKE) --no-print-directory -j 2 --output-sync=line types suite
+	@$(MAKE) --no-print-directory -j 2 types suite
 
 types: $(STAMP)
 	$(BIN)/mypy
