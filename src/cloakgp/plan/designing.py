@@ -20,8 +20,6 @@ SMALLEST_ROW = 2.0**-14
 MOST_AT_PLACES = 30_000
 #: So many people need a coarser grid, or their sums would leave 64 bits.
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
-
-
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1

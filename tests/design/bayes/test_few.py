@@ -26,12 +26,12 @@ def test_people_of_a_group_start_with_the_column_of_their_group(monkeypatch):
     problem = whole(Crowd.of(sparse_prior(120)))
     monkeypatch.setattr(few, "FEW_PEOPLE", 50)
     monkeypatch.setattr(few, "GROUPS", 16)
-    T = few.start(problem)
+    T = few.rough_sketch(problem)
     assert T.shape[1] == 120
     assert len(np.unique(T.round(12), axis=1).T) <= 16
     assert np.linalg.norm(T, axis=0).max() <= 1.0 + 1e-12
     monkeypatch.undo()
-    np.testing.assert_allclose(np.linalg.norm(few.start(problem), axis=0), 1.0)
+    np.testing.assert_allclose(np.linalg.norm(few.rough_sketch(problem), axis=0), 1.0)
 
 
 @pytest.mark.parametrize("sigma", [0.1, 3.0])

@@ -10,7 +10,7 @@ from design_reference import solve_bayes
 from cloakgp.design.bayes.cells import gather
 from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.crowd import Crowd
-from cloakgp.design.bayes.few import solve_few, start
+from cloakgp.design.bayes.few import rough_sketch, solve_few
 from cloakgp.design.bayes.frame import state_of, strong_coupling, whole_frame
 from cloakgp.design.bayes.large import BAND, LargeCurvature
 from cloakgp.design.bayes.many import solve_many
@@ -89,7 +89,7 @@ def test_the_rough_inverse_saves_products(monkeypatch):
     coupling = strong_coupling(crowd)
     frame, level = whole_frame(crowd, coupling), 1e-3 * crowd.floor
     saddle = frame.saddle(crowd, gather(crowd, lambda block: block.V, crowd.count, coupling))
-    place = frame.place(state_of(crowd, start(whole(crowd))), level / crowd.sigma**2)
+    place = frame.place(state_of(crowd, rough_sketch(whole(crowd))), level / crowd.sigma**2)
     slopes = saddle.slopes(place, level)
     counted = []
     plain = LargeCurvature.times

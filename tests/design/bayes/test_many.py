@@ -1,5 +1,6 @@
 """Many people: the saddle point is the optimum, cells only steer, and blocks suffice."""
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from cloakgp.design.bayes.crowd import Crowd
 from cloakgp.design.bayes.few import solve_few
 from cloakgp.design.bayes.frame import state_of
 from cloakgp.design.bayes.many import EFFORT, solve_many
+from cloakgp.design.bayes.path import follow
 from cloakgp.design.bayes.people import Block, add_up, columns_of
 from cloakgp.design.bayes.solver import whole
 
@@ -147,3 +149,23 @@ def test_a_smooth_family_of_many_people_is_solved_by_few_rows():
     design = bayes(prior)
     assert design.certified
     assert design.rank <= 6
+
+
+def test_the_search_begins_with_the_directions_that_matter(monkeypatch):
+    frames = []
+
+    def noted(saddle, *others):
+        frames.append(len(saddle.VL))
+        return follow(saddle, *others)
+
+    monkeypatch.setattr(sys.modules[solve_many.__module__], "follow", noted)
+    rng = np.random.default_rng(0)
+    X, at = rng.uniform(size=(700, 2)), rng.uniform(size=(60, 2))
+    K = squared_exponential(X, X, 0.1).prod(axis=2)
+    factor = np.linalg.cholesky(K + 1e-6 * np.eye(700))
+    C = np.linalg.solve(K + 0.1 * np.eye(700), squared_exponential(X, at, 0.1).prod(axis=2)).T
+    crowd = Crowd.of(Prior(C, np.full(700, 0.1), factor, 30.0))
+    assert len(crowd.totals.VL) == 60  # directions of the workload
+    found = solve_many(crowd, 1e-6)
+    assert found.gap <= 1e-6
+    assert max(frames) <= 45

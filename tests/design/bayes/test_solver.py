@@ -13,7 +13,7 @@ from cloakgp.design.bayes.certificate import certify
 from cloakgp.design.bayes.crowd import Crowd
 from cloakgp.design.bayes.many import solve_many
 from cloakgp.design.bayes.people import columns_of
-from cloakgp.design.bayes.solver import shorten
+from cloakgp.design.bayes.solver import shorten, solve
 
 
 def test_shortening_keeps_the_promise_and_the_lengths():
@@ -43,3 +43,24 @@ def test_people_are_solved_as_they_are_where_the_merged_sketch_cannot_be_certifi
     design = bayes(twice)
     assert design.certified
     assert design.value == pytest.approx(bayes_value(twice, design.T), rel=1e-9)
+
+
+@pytest.mark.parametrize(("copies", "solved"), [(1, 120), (2, 120)])
+def test_everybody_is_solved_once_and_equal_people_as_one(copies, solved, monkeypatch):
+    prior = sparse_prior(120)
+    crowds = []
+
+    def counted(people, gap):
+        crowds.append(people.count)
+        return solve(people, gap)
+
+    monkeypatch.setattr(sys.modules["cloakgp.design.bayes"], "solve", counted)
+    repeated = Prior(
+        np.tile(prior.C, copies),
+        np.tile(prior.diagonal, copies),
+        np.tile(prior.factor, (copies, 1)),
+        prior.sigma,
+        floor=prior.floor,
+    )
+    assert bayes(repeated).certified
+    assert crowds == [solved]

@@ -15,7 +15,7 @@ from cloakgp.design.bayes.crowd import Crowd
 from cloakgp.design.bayes.descent import descend
 from cloakgp.design.bayes.few import solve_few
 from cloakgp.design.bayes.many import Solution
-from cloakgp.design.bayes.people import columns_of
+from cloakgp.design.bayes.people import People, columns_of
 from cloakgp.design.bayes.prior import Prior
 from cloakgp.design.bayes.problem import alike
 from cloakgp.design.bayes.solver import shorten, solve, value_of, whole
@@ -77,20 +77,7 @@ def bayes(
     if N > MANY_PEOPLE:
         found, reason = solve(crowd, gap)
     else:
-        # Equal people, to ten digits, are solved as one; the certificate is of the real people.
-        first, member, count = alike(prior)
-        distinct = whole(crowd).of(first, count)
-        if near is None:
-            merged, reason = solve(distinct, gap)
-        else:
-            T, steps, reason = solve_few(distinct, gap, SHORT, near[:, first])
-            merged = Solution(T, np.inf, 0.0, steps)  # what counts is certified below
-        T = merged.T[:, member]
-        real = certify(crowd, columns_of(T), gap=gap)
-        found = Solution(T, real.value, real.bound, merged.steps)
-        if merged.gap <= gap < found.gap:
-            # A sketch alone does not always say how good it is: what has led to it says more.
-            found, reason = solve(crowd, gap)
+        found, reason = _solve_alike(prior, crowd, gap, near)
     found = shorten(crowd, found, max(gap, found.gap))
     if rank is not None and rank < len(found.T):
         T, more, _ = descend(whole(crowd), found.T[:rank], gap)
@@ -100,3 +87,24 @@ def bayes(
     relative = max(0.0, (value - found.bound) / value) if value > 0 else np.inf
     status = status_of(relative, found.steps, reason)
     return Design(found.T, value * crowd.unit, relative, status)
+
+
+def _solve_alike(
+    prior: Prior, crowd: People, gap: float, near: Array | None
+) -> tuple[Solution, str]:
+    """Solve with equal people, to ten digits, as one; the certificate is of the real people."""
+    first, member, count = alike(prior)
+    if near is None and len(first) == len(member):
+        return solve(crowd, gap)
+    distinct = whole(crowd).of(first, count)
+    if near is None:
+        merged, reason = solve(distinct, gap)
+    else:
+        T, steps, reason = solve_few(distinct, gap, SHORT, near[:, first])
+        merged = Solution(T, np.inf, 0.0, steps)  # what counts is certified below
+    T = merged.T[:, member]
+    real = certify(crowd, columns_of(T), gap=gap)
+    if merged.gap <= gap < real.gap:
+        # A sketch alone does not always say how good it is: what has led to it says more.
+        return solve(crowd, gap)
+    return Solution(T, real.value, real.bound, merged.steps), reason

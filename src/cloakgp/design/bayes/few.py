@@ -30,7 +30,7 @@ def solve_few(
 
     ``most`` limits the iterations of the descent, ``near`` is a sketch to start from.
     """
-    T = start(problem) if near is None else near
+    T = rough_sketch(problem) if near is None else near
     if near is None and problem.V.shape[1] > MANY_PEOPLE:
         T = sweep(problem, T, gap)
     T, iterations, reason = descend(problem, T, gap, most)
@@ -59,7 +59,7 @@ def solve_few(
     return T, iterations, reason
 
 
-def start(problem: Problem) -> Array:
+def rough_sketch(problem: Problem) -> Array:
     """Return a sketch to begin with: that of groups of similar people, or of ``total``."""
     N = problem.V.shape[1]
     if N > FEW_PEOPLE:

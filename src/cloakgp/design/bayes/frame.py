@@ -26,7 +26,7 @@ NOT_TRIED, REMAINS = 1e-8, 1e-6
 #: A direction of P below this share of the largest tells nothing.
 SILENT = 1e-6
 #: The subspace grows by this share, or at least by so many directions, that matter at all.
-GROWTH, LEAST_GROWTH, MATTERS = 1 / 3, 6, 1e-5
+GROWTH, LEAST_GROWTH, MATTERS = 1.0, 6, 1e-5
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from cloakgp.design.result import Array
 #: Eigenvalues of P that differ by less than this factor share a block.
 BAND = 4.0
 #: How well a Newton step is solved for, and by how many products at most.
-EXACT_Y, EXACT, PRODUCTS = 0.1, 3e-4, 300
+EXACT_Y, EXACT, PRODUCTS = 0.1, 3e-3, 300
 
 
 @dataclass(frozen=True)

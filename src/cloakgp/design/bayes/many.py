@@ -14,7 +14,7 @@ import numpy as np
 from cloakgp.design.bayes.answer import TINY, State, answer
 from cloakgp.design.bayes.cells import Cells, Features, gather
 from cloakgp.design.bayes.certificate import certify
-from cloakgp.design.bayes.few import start as rough_sketch
+from cloakgp.design.bayes.few import ROUGH_GAP, rough_sketch
 from cloakgp.design.bayes.frame import (
     Frame,
     larger_frame,
@@ -26,6 +26,7 @@ from cloakgp.design.bayes.path import Care, follow
 from cloakgp.design.bayes.people import Block, People, columns_of
 from cloakgp.design.bayes.problem import Problem
 from cloakgp.design.bayes.saddle import Place, Saddle
+from cloakgp.design.bayes.sweeps import sweep
 from cloakgp.design.result import Array
 
 
@@ -44,7 +45,7 @@ class Effort:
     stalled: float = 0.9  # if each person is a cell, a round that leaves more than this is the last
     last_level: float = 1e-7  # of the value: how much is smoothed in the end …
     rough_level: float = 1e-3  # … and on the first cells
-    restart: float = 3.0  # times the gap: the level from which a round starts …
+    restart: float = 30.0  # times the gap: the level from which a round starts …
     highest: float = 1e-2  # … at most this share of the value
     small: int = 900  # unknowns, up to which all directions take part from the start
     largest: int = 60_000  # unknowns of a saddle point
@@ -90,9 +91,10 @@ def solve_many(
     if start is None and is_small(people, effort):
         frame, place, steps = whole, *_first_path(people, whole, cells, level)
     else:
-        state = (
-            state_of(people, start) if start is not None else _rough_state(people, cells, coupling)
-        )
+        if start is not None:
+            state = state_of(people, start)
+        else:
+            state = _rough_state(people, coupling, effort.first)
         frame, steps = Frame(state.basis, coupling), 0
         if frame.unknowns > effort.largest:
             return None
@@ -134,14 +136,15 @@ def solve_many(
             cells = gather(people, _response(people, state, heard), size, coupling)
         good, gap_of_good = now, min(own, gap_of_good)
         larger = larger_frame(now.frame, state, found.Omega) if now.frame is not whole else None
+        end = last_level * value
+        begin = float(np.clip(effort.restart * (value - bound), 10.0 * end, effort.highest * value))
         if larger is not None and larger.unknowns <= effort.largest:
-            place = larger.place(state, now.level / people.sigma**2)
-            now, T = Turn(larger, place, state.Y, now.level), None
+            # New directions start where the path does: nearer to zero, P could hardly turn.
+            place = larger.place(state, begin / people.sigma**2)
+            now, T = Turn(larger, place, state.Y, begin), None
             state = now.state(N)
             heard = listen(people, state, None, keep=False)
         saddle = tilted(people, cells, now, heard)
-        end = last_level * value
-        begin = float(np.clip(effort.restart * (value - bound), 10.0 * end, effort.highest * value))
         path = follow(saddle, now.place, max(begin, end), end, Care())
         now = Turn(now.frame, path.place, VL - state.basis @ heard.xL, end)
         steps += path.steps
@@ -221,12 +224,14 @@ def _first_path(people: People, frame: Frame, cells: Cells, level: float) -> tup
     return path.place, path.steps
 
 
-def _rough_state(people: People, cells: Cells, coupling: Array) -> State:
-    """Return the state of a rough sketch of the cells, found without any saddle point."""
+def _rough_state(people: People, coupling: Array, size: int) -> State:
+    """Return the state of a rough sketch of a few cells, found without any saddle point."""
+    cells = gather(people, _nature(people, coupling), size, coupling)
     problem = Problem(
         cells.V, cells.a * cells.w, cells.L * cells.w[:, None], people.sigma, people.floor
     )
-    state = state_of(problem, rough_sketch(problem))
+    # Sweeps drop the directions that are not worth telling, often four of five.
+    state = state_of(problem, sweep(problem, rough_sketch(problem), ROUGH_GAP))
     return replace(state, Y=state.Y @ coupling.T)
 
 
