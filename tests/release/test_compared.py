@@ -63,14 +63,9 @@ def test_the_same_people_pass_from_wherever_they_come(source, gathered, complete
         assert report.scope.endswith("Compared with the data: people, inputs.")
 
 
-def test_people_at_places_may_come_in_any_order(gathered):
+def test_people_may_come_in_any_order(gathered, complete):
     assert gathered.verify(PEOPLE[::-1]).ok
-
-
-def test_rows_of_a_complete_release_may_not(complete):
-    report = complete.verify(PEOPLE[:60][::-1])
-    assert compared(report) == {"people": True, "inputs": False}
-    assert "in another order" in str(report)
+    assert complete.verify(PEOPLE[:60][::-1]).ok
 
 
 def moved(frame, by):

@@ -158,6 +158,7 @@ def test_a_check_is_a_number_and_a_sentence(kind):
     assert ("NOT" in check.sentence) == check.alarm
     assert bool(check) is not check.alarm
     assert str(check) == check.sentence
+    assert fitted(kind).release_.check() is check  # it takes a while
 
 
 def test_the_words_of_an_alarm_say_what_to_do():

@@ -26,10 +26,7 @@ Array = NDArray[np.float64]
 
 def mixtures_of(release: Published) -> list[Mixture]:
     """Return the posterior of each output column, found once for each release."""
-    if "mixtures" not in release.__dict__:
-        release.__dict__["mixtures"] = find_mixtures(release)
-    found: list[Mixture] = release.__dict__["mixtures"]
-    return found
+    return release.once("mixtures", lambda: find_mixtures(release))
 
 
 def find_mixtures(release: Published) -> list[Mixture]:

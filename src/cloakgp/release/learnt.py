@@ -68,12 +68,16 @@ def can_be_checked(release: Published) -> bool:
 
 def check_fit(release: Published) -> FitCheck:
     """Test the model of every output column; the least p-value counts, for all of them together."""
-    facts = release.facts
     if not can_be_checked(release):
         raise ValueError(
             "a check of the fit needs decode='bayes' and noise: without them there is no "
             "probability of what was published"
         )
+    return release.once("fit check", lambda: _checked(release))
+
+
+def _checked(release: Published) -> FitCheck:
+    facts = release.facts
     own = [_candidates(facts, mixture) for mixture in mixtures_of(release)]
     others: list[Candidates | None] = [None] * len(own)
     if facts.family is None:

@@ -659,7 +659,7 @@ class Release(Published):
         return columns[0] if self.plain else np.stack(columns, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "mixtures"}
+        return self.__dict__ | {"found": {}}
 
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"

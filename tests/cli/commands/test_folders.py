@@ -85,7 +85,8 @@ def test_a_table_in_memory_verifies_as_well(saved, data, tmp_path):
     assert result.exit_code == 0
     assert "all rows are those of the release" in result.stdout
     data.write_bytes(to_csv(people().iloc[::-1]))
-    assert "in another order" in " ".join(run("verify", saved, "--inputs", data).stdout.split())
+    assert run("verify", saved, "--inputs", data).exit_code == 0
+    data.write_bytes(to_csv(people().assign(age=people()["age"] + 1)))
     assert run("verify", saved, "--inputs", data).exit_code == 1
     fails(run("verify", saved, "--inputs", tmp_path / "absent.csv"), "there is no file")
     fails(run("verify", saved, "--exposure", "years"), "--inputs")

@@ -12,6 +12,7 @@ from cloakgp import Release
 from cloakgp.cli.tables import read_columns, to_csv
 from cloakgp.cli.tables.reading import column_names
 from cloakgp.errors import CommandError
+from cloakgp.inputs.columns import Boolean, Category, Date, Number
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -133,7 +134,7 @@ def test_decimal_commas_can_be_read_everywhere(tmp_path, separator):
     out = tmp_path / "out"
     assert run("release", commas, *SPEND, "--decimal", ",", "--out", out).exit_code == 0
     release = Release.load(out / "release.cloakgp")
-    np.testing.assert_array_equal(release.facts.model.X[:, 0], frame["age"])
+    np.testing.assert_array_equal(release.facts.model.X[:, 0], frame["age"].sort_values())
     predicted = run("predict", out / "release.cloakgp", "--at", commas, "--decimal", ",")
     assert len(pd.read_csv(io.StringIO(predicted.stdout))) == 40
     fails(run("predict", out / "release.cloakgp", "--at", commas), "--decimal ,")
@@ -258,3 +259,43 @@ def test_a_first_line_of_data_is_refused_and_not_shown(tmp_path, line):
     with pytest.raises(CommandError, match="looks like data") as caught:
         column_names(path)
     assert "152" not in str(caught.value)
+
+
+MIXED = {
+    "age": [30.0, 30.0, np.nan, 20.0, 30.0],
+    "place": ["south", "north", "north", None, "north"],
+    "since": ["2020-01-02", "2021-05-01", "2020-01-02", "2019-03-04", "2021-05-01"],
+    "member": ["true", "false", "true", "false", "false"],
+    "owner": ["b", "b", "a", "c", "a"],
+    "height": [1.0, 2.0, 3.0, 4.0, 5.0],
+}
+
+
+def test_rows_come_in_the_order_of_their_public_columns(tmp_path):
+    stated = {
+        "age": Number(missing=0.0),
+        "place": Category(("north", "south"), missing="other"),
+        "since": Date("2019-01-01"),
+        "member": Boolean(),
+    }
+    read = []
+    for order in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1]):
+        path = tmp_path / "mixed.csv"
+        pd.DataFrame(MIXED).iloc[order].to_csv(path, index=False)
+        read.append(read_columns(path, list(stated), "owner", ["height"], stated=stated))
+    for columns in read:
+        assert columns.outputs["height"].tolist() == [3.0, 4.0, 5.0, 2.0, 1.0]
+        assert columns.groups.tolist() == ["a", "c", "a", "b", "b"]
+    pd.testing.assert_frame_equal(read[0].inputs, read[1].inputs)
+
+
+def test_a_table_sorted_by_the_private_column_publishes_no_ranks(tmp_path):
+    published = []
+    for frame in (people(), people().sort_values("height")):
+        path, out = tmp_path / "people.csv", tmp_path / f"out{len(published)}"
+        path.write_bytes(to_csv(frame))
+        assert run("release", path, *SPEND, "--out", out).exit_code == 0
+        published.append(Release.load(out / "release.cloakgp"))
+    one, other = (release.facts.model.X for release in published)
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(*(release.sketch.rounded for release in published))

@@ -35,7 +35,7 @@ def read_points(spec: str, inputs: Columns, decimal: str = ".") -> pd.DataFrame:
         return _grid(spec, inputs)
     names = inputs.labels
     stated = {} if inputs.plain else inputs.by_name
-    read = read_columns(Path(spec), names, decimal=decimal, stated=stated).inputs
+    read = read_columns(Path(spec), names, decimal=decimal, stated=stated, keep_order=True).inputs
     assert isinstance(read, pd.DataFrame)
     return read
 

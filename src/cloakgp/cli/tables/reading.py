@@ -83,8 +83,12 @@ def read_columns(
     mentioned: Sequence[str] = (),
     stated: Mapping[str, Column] | None = None,
     found_levels: Sequence[str] = (),
+    keep_order: bool = False,
 ) -> Columns:
     """Read columns of a CSV or Parquet file.
+
+    Rows come in the order of their public columns, whatever that of the table is: a table that is
+    sorted by the private column would else publish ranks.  ``keep_order`` is for points.
 
     ``outputs`` are private and opened only when given, as numbers or, with ``labels``, as strings:
     then those named there are labels even if they look like a missing value, such as "none".
@@ -112,15 +116,29 @@ def read_columns(
     )
     owners = None if groups is None else reader.owners(groups)
     watched = None if exposure is None else reader.numbers(exposure)
+    order = slice(None) if keep_order else _public_order(frame, owners, watched)
+    frame = frame.iloc[order].reset_index(drop=True)
+    owners = None if owners is None else owners[order]
+    watched = None if watched is None else watched[order]
     if not outputs:
         return Columns(frame, owners, watched)
     if labels:
         private: dict[str, Any] = {
-            name: _private_labels(name, table.strings(name, labels)) for name in outputs
+            name: _private_labels(name, table.strings(name, labels))[order] for name in outputs
         }
     else:
-        private = {name: _private(name, table.numbers(name), decimal) for name in outputs}
+        private = {name: _private(name, table.numbers(name), decimal)[order] for name in outputs}
     return Columns(frame, owners, watched, pd.DataFrame(private))
+
+
+def _public_order(
+    frame: pd.DataFrame, owners: NDArray[Any] | None, watched: Array | None
+) -> NDArray[np.intp]:
+    """Return the order of rows by their public columns, the first of them first."""
+    columns = [frame[name] for name in frame]
+    columns += [pd.Series(more) for more in (owners, watched) if more is not None]
+    codes = [pd.factorize(column, sort=True)[0] for column in columns]
+    return np.lexsort(codes[::-1])
 
 
 def column_names(path: Path, decimal: str = ".") -> list[str]:
