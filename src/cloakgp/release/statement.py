@@ -27,6 +27,10 @@ WARNING = (
     "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
     "single people's values. Do not publish it."
 )
+IN_GENERAL = (
+    "- What is true of people in general. If the release shows what is usual among people with the "
+    "same inputs, that says something about each of them, in the data or not."
+)
 
 
 def statement(release: Published) -> str:
@@ -149,10 +153,7 @@ def _not_protected(release: Published) -> str:
         lines.append("- Which rows belong to the same person.")
     if release.facts.limit is not None:
         lines.append(f"- {rows_left_out(release.facts.limit)}")
-    lines.append(
-        "- What is true of people in general. If the curve shows that people of some age are "
-        "mostly tall, that says something about everybody of that age, in the data or not."
-    )
+    lines.append(IN_GENERAL)
     if release.private:
         lines.append("- Other releases about the same people: their costs add up.")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from cloakgp.plan.markdown import escape
 from cloakgp.privacy.accounting.profiles import total_mu
 from cloakgp.release.combine.guarantee import DIGITS, epsilon_of
 from cloakgp.release.statement import (
+    IN_GENERAL,
     NOT_PRIVATE,
     WARNING,
     among,
@@ -133,10 +134,7 @@ def _not_protected(combination: Combination) -> str:
     for number, member in enumerate(combination.members, start=1):
         if (limit := member.facts.limit) is not None:
             lines.append(f"- {rows_left_out(limit, f' of release {number}')}")
-    lines.append(
-        "- What is true of people in general. If the curve shows that people of some age are "
-        "mostly tall, that says something about everybody of that age, in the data or not."
-    )
+    lines.append(IN_GENERAL)
     if combination.private:
         lines.append("- Further releases about the same people: their costs add up.")
     return "\n".join(["## What is not protected", "", *lines])
