@@ -16,8 +16,8 @@ from tools import architecture  # noqa: E402
 
 PAGE = (PROJECT / "docs" / "architecture.md").read_text()
 PICTURE = (PROJECT / "docs" / "architecture.svg").read_text()
-#: Folders are rooms; files beside them are not.
-FOLDERS = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
+#: Folders are rooms, but for the examples; files beside them are not.
+FOLDERS = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()} - {"datasets"}
 
 
 def drawn(picture):

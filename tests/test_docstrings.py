@@ -21,9 +21,10 @@ import cloakgp
 from cloakgp import privacy
 from cloakgp.decode.decoder import Uncertainty
 from cloakgp.estimators.base import PrivateGP
+from cloakgp.estimators.bounds import PrivateBounds
 from cloakgp.estimators.people import MOST_EXACT
 from cloakgp.gp.places import MOST_PLACES
-from cloakgp.plan.bounds import BoundsPlan, PrivateBounds
+from cloakgp.plan.bounds import BoundsPlan
 from cloakgp.plan.search import Forecast, SearchPlan
 from cloakgp.privacy.ledger import Balance, Entry, Receipt
 from cloakgp.privacy.mechanism.calibration import (

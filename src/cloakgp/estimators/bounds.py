@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,47 @@ from cloakgp.inputs.blocks.sources import blocks_of
 from cloakgp.inputs.blocks.table import BlockColumn, BlockTable
 from cloakgp.inputs.checks import check_apart, owner_codes, shape_of
 from cloakgp.inputs.columns import Column
-from cloakgp.plan.bounds import BoundsGrid, BoundsPlan, PrivateBounds, total_of
+from cloakgp.plan.bounds import BoundsGrid, BoundsPlan, total_of
 from cloakgp.plan.parts import ChosenBounds
 from cloakgp.privacy import Budget, Noise, Spend
-from cloakgp.privacy.choice.bounds import Held, Outputs, select_bounds
+from cloakgp.privacy.choice.bounds import Held, Outputs, pair_spends, select_bounds
+
+
+@dataclass(frozen=True)
+class PrivateBounds:
+    """Bounds that were chosen privately, and how: (lo, hi) for ``PrivateGPRegressor(bounds=...)``.
+
+    A release with them says that they were chosen so, and what both cost together.
+
+    Attributes
+    ----------
+    lo : float
+        The lower bound.
+    hi : float
+        The upper bound.
+    plan : BoundsPlan
+        How they were chosen.
+    private : bool
+        False for trials with ``random_state``.
+    """
+
+    lo: float
+    hi: float
+    plan: BoundsPlan
+    private: bool
+
+    @property
+    def epsilon(self) -> float:
+        """What the two choices cost if they are added up."""
+        return self.plan.epsilon
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What the two choices cost, in order."""
+        return pair_spends(self.plan.each)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.lo, self.hi))
 
 
 def private_bounds(

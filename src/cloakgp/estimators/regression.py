@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,8 +13,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from cloakgp.estimators.base import Array, PrivateGP, checked_plan
-from cloakgp.estimators.bounds import check_private, draw_bounds, plan_choice, stated
+from cloakgp.estimators.bounds import (
+    PrivateBounds,
+    check_private,
+    draw_bounds,
+    plan_choice,
+    stated,
+)
 from cloakgp.estimators.kept import kept_of
+from cloakgp.estimators.pairs import read_bounds
 from cloakgp.estimators.people import People, as_blocks
 from cloakgp.estimators.priors import FURTHEST, Fixed, prior_of
 from cloakgp.estimators.repeats import counted_already, note_spend
@@ -25,7 +31,7 @@ from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.inputs.checks import as_float, shape_of
 from cloakgp.inputs.columns import Column
-from cloakgp.plan.bounds import BoundsGrid, PrivateBounds
+from cloakgp.plan.bounds import BoundsGrid
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.plan import Plan
 from cloakgp.plan.request import Request
@@ -462,46 +468,3 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
                 "times their width"
             )
         return mean
-
-
-def read_bounds(bounds: Any) -> list[tuple[float, float]]:
-    """Return bounds as pairs: one for all output columns, or one for each.
-
-    Two sequences outside of a list may be meant as (all lo, all hi), so they are refused.
-    """
-    items = _items(bounds)
-    if len(items) == 2 and all(_is_number(item) for item in items):
-        return [(float(items[0]), float(items[1]))]
-    rows = [_items(item) for item in items]
-    if rows and all(_is_number(value) for row in rows for value in row):
-        if isinstance(bounds, list) and all(len(row) == 2 for row in rows):
-            return [(float(row[0]), float(row[1])) for row in rows]
-        if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 0:
-            raise ValueError(_both_readings(bounds, rows))
-    raise ValueError(
-        "bounds must be two numbers (lo, hi), or a list with such a pair for each output column, "
-        f"for instance bounds=[(0, 350), (400, 500)], got {bounds!r}"
-    )
-
-
-def _both_readings(bounds: Any, rows: list[list[Any]]) -> str:
-    """Spell out what two sequences may have meant: a row for each end, or one for each column."""
-    readings = [list(zip(*rows, strict=True))]
-    if len(rows[0]) == 2:
-        readings.insert(0, [tuple(row) for row in rows])
-    possible = [pairs for pairs in readings if all(lo < hi for lo, hi in pairs)]
-    return (
-        f"bounds={bounds!r} does not say which numbers belong together. Write a list with a pair "
-        "(lo, hi) for each output column: "
-        + ", or ".join(f"bounds={pairs}" for pairs in possible or readings)
-    )
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, np.ndarray):
-        return value.tolist() if value.ndim else []
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -8,7 +8,6 @@ to be expected of the choice.  Nothing here sees y or spends anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from numbers import Real
@@ -430,43 +429,6 @@ class BoundsPlan:
         then = np.exp(-rate * (highs - highs.min(axis=1, keepdims=True)))
         chance = (first / first.sum())[:, None] * then / then.sum(axis=1, keepdims=True)
         return np.vstack([chance, np.zeros(m)])
-
-
-@dataclass(frozen=True)
-class PrivateBounds:
-    """Bounds that were chosen privately, and how: (lo, hi) for ``PrivateGPRegressor(bounds=...)``.
-
-    A release with them says that they were chosen so, and what both cost together.
-
-    Attributes
-    ----------
-    lo : float
-        The lower bound.
-    hi : float
-        The upper bound.
-    plan : BoundsPlan
-        How they were chosen.
-    private : bool
-        False for trials with ``random_state``.
-    """
-
-    lo: float
-    hi: float
-    plan: BoundsPlan
-    private: bool
-
-    @property
-    def epsilon(self) -> float:
-        """What the two choices cost if they are added up."""
-        return self.plan.epsilon
-
-    @property
-    def spends(self) -> tuple[Spend, ...]:
-        """What the two choices cost, in order."""
-        return pair_spends(self.plan.each)
-
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.lo, self.hi))
 
 
 @cache

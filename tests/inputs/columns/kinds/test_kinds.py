@@ -83,31 +83,6 @@ def test_columns_that_make_no_sense_are_refused(make, message):
         make()
 
 
-def test_labels_are_compared_as_strings_whatever_type_they_have():
-    column = Category([1, 2, 30])
-    assert column.levels == ("1", "2", "30")
-    assert column.codes(pd.Series([30, 1]), "X").tolist() == [2.0, 0.0]
-    assert column.codes(pd.Series([30.0, 1.0]), "X").tolist() == [2.0, 0.0]
-    assert column.codes(pd.Series(["30", "1"]), "X").tolist() == [2.0, 0.0]
-
-
-def test_times_with_a_zone_are_counted_in_utc():
-    column = Date("2020-01-01", utc=True)
-    berlin = pd.Series(pd.to_datetime(["2020-01-02 01:00"])).dt.tz_localize("Europe/Berlin")
-    assert column.codes(berlin, "X").tolist() == [1.0]
-    assert column.codes(pd.Series(["2020-01-02T02:00+02:00"]), "X").tolist() == [1.0]
-    assert column.codes(pd.Series(["2020-01-02"]), "X").tolist() == [1.0]
-    assert str(column.raw(np.array([1.0])).dt.tz) == "UTC"
-
-
-def test_microseconds_survive():
-    column = Date("1970-01-01")
-    moments = pd.Series(
-        pd.to_datetime(["2024-05-01 12:34:56.789012", "1901-01-01 00:00:00.000001"])
-    )
-    assert column.raw(column.codes(moments, "X")).tolist() == moments.tolist()
-
-
 def test_values_are_shown_as_people_write_them():
     assert Category(["a", "b"]).shown(1.0) == "b"
     assert Date("2020-01-01").shown(30.0) == "2020-01-31"
