@@ -64,13 +64,13 @@ def room_of(name: str) -> str:
     return Path(name).relative_to(ROOT).parts[0]
 
 
-def jobs(folder: Path) -> dict[str, Callable[[], object]]:
-    """Return the main jobs, each ready to run on small made-up data."""
+def jobs(folder: Path, count: int = 60) -> dict[str, Callable[[], object]]:
+    """Return the main jobs, each ready to run on so many made-up people."""
     from typer.testing import CliRunner
 
     from cloakgp.cli.app import app
 
-    people = make_heights(60)
+    people = make_heights(count)
     X, y = people[["age"]], people["height_cm"]
     labels = np.where(X["age"] > 30, "yes", "no")
     data = folder / "people.csv"

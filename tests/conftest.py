@@ -69,6 +69,12 @@ def unspent(monkeypatch):
         monkeypatch.setattr(f"cloakgp.privacy.{name}", lambda *_, **__: pytest.fail("spent"))
 
 
+@pytest.fixture
+def few_settings(monkeypatch):
+    """Settle few settings of a learnt prior of labels or counts: tests of decoding settle all."""
+    monkeypatch.setattr("cloakgp.decode.latent.MOST_SETTLED", 3)
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server of its own, for all tests of this process that ask for one."""

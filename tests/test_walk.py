@@ -17,7 +17,7 @@ def test_no_job_walks_in_a_circle(tmp_path):
     spec.loader.exec_module(walk)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, job in walk.jobs(tmp_path).items():
+        for name, job in walk.jobs(tmp_path, 20).items():
             job()  # imports and caches
             files = walk.walk(job, cache(walk.file_of))
             rooms = {(Path(a).parts[0], Path(b).parts[0]) for a, b in files}

@@ -9,6 +9,11 @@ from cloakgp import PrivateGPRegressor
 from cloakgp.cli.tables import to_csv
 
 
+@pytest.fixture(autouse=True)
+def soon_settled(few_settings):
+    """Commands write what there is, however many settings it was learnt from."""
+
+
 @pytest.fixture
 def cases(tmp_path):
     path = tmp_path / "cases.csv"

@@ -90,6 +90,13 @@ def test_what_fails_for_a_view_of_the_inputs_passes_for_a_copy():
     check_regressors_no_decision_function("WithCopies", WithCopies(bounds=(-4, 4)))
 
 
+@pytest.fixture
+def one_start(monkeypatch):
+    """Look for centres once: how good they are is not what is checked."""
+    monkeypatch.setattr("cloakgp.gp.inducing._STARTS", 1)
+
+
+@pytest.mark.usefixtures("few_settings", "one_start")
 @parametrize_with_checks(
     list(CHECKED.values()),
     expected_failed_checks=lambda estimator: (

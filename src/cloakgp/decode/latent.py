@@ -44,4 +44,5 @@ def settle_settings(
 
 
 def _newton_of(newton: Newton, model: ScaledModel) -> Newton:
-    return replace(newton, decoder=replace(newton.decoder, model=model), scatter=model.scatter)
+    own = replace(newton.decoder, model=model.prepared())
+    return replace(newton, decoder=own, scatter=model.scatter)

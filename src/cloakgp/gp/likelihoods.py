@@ -41,6 +41,9 @@ class Likelihood(Protocol):
     def variance(self, f: Array) -> Array:
         """Return var[t | f]."""
 
+    def moments(self, f: Array) -> tuple[Array, Array, Array]:
+        """Return mean, slope and variance, with what they share found once."""
+
 
 @dataclass(frozen=True)
 class Bernoulli:
@@ -55,6 +58,11 @@ class Bernoulli:
     def variance(self, f: Array) -> Array:
         return self.slope(f)
 
+    def moments(self, f: Array) -> tuple[Array, Array, Array]:
+        mean = expit(f)
+        slope = mean * expit(-f)
+        return mean, slope, slope
+
 
 @dataclass(frozen=True)
 class Poisson:
@@ -68,20 +76,25 @@ class Poisson:
         return rate if c is None else rate * _at_most(c - 2, rate) + c * gammainc(c, rate)
 
     def slope(self, f: Array) -> Array:
-        rate = self._rate(f)
-        # d/dλ E g(t) = E[g(t + 1) − g(t)], and min(t, c) grows by one while t < c.
-        return rate if self.cap is None else rate * _at_most(self.cap - 1, rate)
+        return self.moments(f)[1]
 
     def variance(self, f: Array) -> Array:
+        return self.moments(f)[2]
+
+    def moments(self, f: Array) -> tuple[Array, Array, Array]:
         rate, c = self._rate(f), self.cap
         if c is None:
-            return rate
+            return rate, rate, rate
         below, low, lower = (_at_most(c - n, rate) for n in (1, 2, 3))
+        reached = gammainc(c, rate)
+        mean = rate * low + c * reached
+        # d/dλ E g(t) = E[g(t + 1) − g(t)], and min(t, c) grows by one while t < c.
+        slope = rate * below
         # Second moment minus squared mean, about the cap where most are near it, else about 0.
         about_cap = rate**2 * lower + (1.0 - 2.0 * c) * rate * low + c**2 * below
         about_cap -= (c * below - rate * low) ** 2
-        about_zero = rate**2 * lower + rate * low + c**2 * gammainc(c, rate) - self.mean(f) ** 2
-        return np.maximum(np.where(rate > 0.5 * c, about_cap, about_zero), 0.0)
+        about_zero = rate**2 * lower + rate * low + c**2 * reached - mean**2
+        return mean, slope, np.maximum(np.where(rate > 0.5 * c, about_cap, about_zero), 0.0)
 
     def _rate(self, f: Array) -> Array:
         return self.exposure * np.exp(np.clip(f, -LARGEST_LOG, LARGEST_LOG))
@@ -104,11 +117,12 @@ class PseudoOutputs:
 
 def linearise(likelihood: Likelihood, f0: Array) -> PseudoOutputs:
     """Return the pseudo-outputs of a Newton step from ``f0``."""
-    growth, variance = _kept(likelihood.slope(f0)), _kept(likelihood.variance(f0))
+    mean, slope, variance = likelihood.moments(f0)
+    growth = _kept(slope)
     return PseudoOutputs(
-        offset=f0 - likelihood.mean(f0) / growth,
+        offset=f0 - mean / growth,
         slope=1.0 / growth,
-        noise=variance / growth**2,
+        noise=_kept(variance) / growth**2,
     )
 
 

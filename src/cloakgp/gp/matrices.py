@@ -50,7 +50,7 @@ def jittered_cholesky(K: Array) -> tuple[Array, float]:
     scale = float(np.mean(np.diag(K)))
     for share in JITTERS:
         try:
-            L = cholesky(K + share * scale * np.eye(len(K)), lower=True)
+            L = cholesky(K + share * scale * np.eye(len(K)) if share else K, lower=True)
         except LinAlgError:
             continue
         pivots = np.diag(L) ** 2

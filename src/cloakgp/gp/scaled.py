@@ -7,8 +7,10 @@ level is the last.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property, reduce
 from operator import add
+from typing import Self
 
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel
@@ -38,6 +40,12 @@ class ScaledModel(SparseModel):
             terms.append(ConstantKernel(level, "fixed"))
         self.kernel = reduce(add, terms)
         self.noise_variance = noise_variance
+
+    def prepared(self) -> Self:
+        """Return a copy that holds what ``with_noise`` leaves alone, to be asked for many times."""
+        other = copy(self)
+        _ = other.factor, other._lost
+        return other
 
     @cached_property
     def factor(self) -> Array:  # type: ignore[override]

@@ -21,6 +21,8 @@ from cloakgp.gp.sparse import Approximation
 #: What a pivoted Cholesky factorisation leaves of a variance, as a share of the largest; or how
 #: many people it picks: ragged kernels need all.  What is left then is put on the diagonal.
 LEFT_OUT, MOST_PIVOTS = 1e-13, 500
+#: So many numbers are remembered of features at the last points.
+MOST_REMEMBERED = 1 << 16
 
 
 class Features(NamedTuple):
@@ -45,6 +47,7 @@ class Shape:
     ) -> None:
         self.kernel, self.X = kernel, X
         self.inducing, self.approximation = inducing, approximation
+        self._last: tuple[Array, Array] | None = None
 
     @cached_property
     def features(self) -> Features:
@@ -59,9 +62,17 @@ class Shape:
         return Features(self.inducing, root, factor, np.maximum(lost, 0.0), jitter)
 
     def features_at(self, points: Array) -> Array:
-        """Return F at any points, (P, m)."""
+        """Return F at any points, (P, m); all settings ask for the same points in turn."""
+        # Read once, since other threads may ask for other points; compared by what they hold, since
+        # their owner may change them.
+        last = self._last
+        if last is not None and np.array_equal(last[0], points):
+            return last[1]
         anchors, root = self.features.anchors, self.features.root
-        return solve_triangular(root, evaluate(self.kernel, anchors, points), lower=True).T
+        F = solve_triangular(root, evaluate(self.kernel, anchors, points), lower=True).T
+        if F.size <= MOST_REMEMBERED:
+            self._last = (points.copy(), F)
+        return F
 
     def times(self, B: Array) -> Array:
         """Return the covariance of the people, without noise, times B (N, r)."""

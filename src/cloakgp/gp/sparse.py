@@ -63,6 +63,7 @@ class SparseModel(LinearModel):
 
     def with_noise(self, noise_variance: Array) -> Self:
         other = copy(self)
+        other._least = self._least  # once for all noises
         for derived in ("diagonal", "_scaled", "_B"):
             other.__dict__.pop(derived, None)
         other.noise_variance = noise_variance
@@ -82,7 +83,7 @@ class SparseModel(LinearModel):
         raised = bool(np.any(own < self._least))
         return max(self._root_jitter, self._least if raised else 0.0)
 
-    @property
+    @cached_property
     def _least(self) -> float:
         return SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
 
