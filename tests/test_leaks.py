@@ -245,9 +245,9 @@ CASES = {
     "paper": ({"design": "volume", "decode": "direct", "calibration": "hall"}, FLOATS, {}),
     "total": ({"design": "total"}, FLOATS, {"at": POINTS}),
     "worst": ({"design": "worst", "kernel": 1e12 * RBF(3.0)}, WHOLE, {}),
-    "groups": ({"learn": False}, FLOATS, {"groups": np.arange(N) // 4}),
+    "groups": ({}, FLOATS, {"groups": np.arange(N) // 4}),
     "most budget": ({"epsilon": 50.0}, FLOATS, {}),
-    "least budget": ({"epsilon": 1e-4, "learn": False}, FLOATS, {}),
+    "least budget": ({"epsilon": 1e-4}, FLOATS, {}),
 }
 #: What is learnt comes from s alone, whatever y came in: these have a fixed prior, a smaller heap.
 CONTAINERS = {

@@ -9,16 +9,13 @@ from __future__ import annotations
 import datetime
 import math
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from cloakgp._version import __version__
 from cloakgp.plan.facts import Facts
 from cloakgp.plan.parts import Chosen, ChosenBounds, Part
 from cloakgp.privacy import NoisySketch, Sketch, Spend
-
-Found = TypeVar("Found")
 
 
 def _now() -> str:
@@ -45,13 +42,6 @@ class Published:
     digests: dict[str, bytes] | None = field(default=None, init=False, compare=False, repr=False)
     #: What follows from all this and takes a while, by name; neither copied nor saved.
     found: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-
-    def once(self, name: str, find: Callable[[], Found]) -> Found:
-        """Return what ``find`` finds, which is found only once."""
-        if name not in self.found:
-            self.found[name] = find()
-        known: Found = self.found[name]
-        return known
 
     @property
     def parts(self) -> tuple[Part, ...]:
