@@ -24,6 +24,8 @@ from cloakgp import Release
 from cloakgp.errors import ReleaseFileError
 from cloakgp.release.file.archive import read_archive, write_archive
 
+pytestmark = pytest.mark.usefixtures("few_settings")
+
 FILES = 2000
 BATCHES = 20
 SEEDS = sorted((Path(__file__).parents[2] / "data").glob("releases-*/*.cloakgp"))
