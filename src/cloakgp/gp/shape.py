@@ -22,7 +22,7 @@ from cloakgp.gp.sparse import Approximation
 #: many people it picks: ragged kernels need all.  What is left then is put on the diagonal.
 LEFT_OUT, MOST_PIVOTS = 1e-13, 500
 #: So many numbers are remembered of features at the last points.
-MOST_REMEMBERED = 1 << 16
+MOST_REMEMBERED = 1 << 18
 
 
 class Features(NamedTuple):
