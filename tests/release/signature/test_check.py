@@ -192,6 +192,8 @@ def test_without_a_key_nothing_is_claimed(release):
         ({"identity": "office"}, "identity needs allowed_signers"),
         ({"allowed_signers": "list"}, "allowed_signers needs identity"),
         ({"allowed_signers": "list", "identity": ""}, "allowed_signers needs identity"),
+        ({"allowed_signers": "list", "identity": "o\0x"}, r"identity o\\x00x cannot be a name"),
+        ({"allowed_signers": "list", "identity": "\ud800"}, r"identity \\ud800 cannot be a name"),
         ({"key": "k", "identity": "office"}, "give either key"),
         ({"key": "k", "allowed_signers": "list"}, "give either key"),
     ],

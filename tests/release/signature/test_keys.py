@@ -68,6 +68,8 @@ def test_hardware_keys_are_read_with_what_they_are_for(type):
         (rsa((1 << 2047) + 1, 4), "impossible"),
         (rsa((1 << 2047) + 1, (1 << 64) + 1), "impossible"),
         (SecurityKey(application="https://bank.example").blob, "not for SSH"),
+        (SecurityKey(application="ssh:\0x").blob, "a name with a zero byte"),
+        (SecurityKey(application="ssh:\0").blob, "a name with a zero byte"),
     ],
 )
 def test_keys_that_may_not_sign_are_refused_with_the_reason(key, reason):
@@ -90,7 +92,7 @@ def test_no_bytes_of_a_key_give_another_error_than_ours(rest, type):
 LINE = f"ssh-ed25519 {base64.b64encode(EDWARDS).decode()}"
 
 
-@pytest.mark.parametrize("text", [LINE, f"\n# ours\n{LINE} office, main key\r\n\n"])
+@pytest.mark.parametrize("text", [LINE, f"\n# ours\n{LINE} Büro, main key\r\n\r\n"])
 def test_a_file_holds_one_key_and_any_comments(tmp_path, text):
     file = tmp_path / "office.pub"
     file.write_text(text)
@@ -107,6 +109,11 @@ def test_a_file_holds_one_key_and_any_comments(tmp_path, text):
         ("ssh-ed25519", "not a type and a key"),
         ("ssh-ed25519 ###", "not base64"),
         (LINE.replace("ssh-ed25519", "ssh-rsa"), "says 'ssh-rsa'"),
+        (f"{LINE}=", "not base64"),
+        (LINE.replace(" ", "\u00a0"), "not a type and a key"),
+        (LINE.replace(" ", "\v"), "control character"),
+        (LINE.replace(" ", "\f"), "control character"),
+        (f"{LINE}\0", "control character"),
     ],
 )
 def test_a_file_that_is_not_one_public_key_is_refused(tmp_path, text, reason):
@@ -117,15 +124,15 @@ def test_a_file_that_is_not_one_public_key_is_refused(tmp_path, text, reason):
     assert str(file) in str(refused.value)
 
 
-def test_files_that_are_not_there_not_text_or_too_large_are_named(tmp_path):
+def test_files_that_are_not_there_not_plain_text_or_too_large_are_named(tmp_path):
     cases = {"none": "does not exist", ".": "not a regular file", "big": "too large"}
     (tmp_path / "big").write_bytes(bytes(LARGEST_FILE + 1))
     for name, reason in cases.items():
         with pytest.raises(SignatureError, match=reason):
             small_file(tmp_path / name, "it")
-    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    with pytest.raises(SignatureError, match="not text in UTF-8"):
-        read_key_file(tmp_path / "bytes")
+    (tmp_path / "wide").write_text(LINE, "utf-16")
+    with pytest.raises(SignatureError, match="control character; save it as plain text in UTF-8"):
+        read_key_file(tmp_path / "wide")
 
 
 @needs_ssh

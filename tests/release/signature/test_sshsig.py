@@ -54,14 +54,13 @@ GOOD = armoured(blob_of(KEY, MADE))
     "content",
     [
         GOOD,
-        GOOD.replace(b"\n", b"\r\n"),
         GOOD.rstrip(),
         GOOD + b"\n \n",
         b"-----BEGIN SSH SIGNATURE-----\n%s\n-----END SSH SIGNATURE-----"
         % b"".join(GOOD.splitlines()[1:-1]),
     ],
 )
-def test_line_breaks_do_not_matter(content):
+def test_how_long_lines_are_does_not_matter(content):
     assert read_signature(content).namespace == NAMESPACE
 
 
@@ -74,11 +73,17 @@ def test_line_breaks_do_not_matter(content):
         (GOOD.replace(b"SSH", b"PGP"), "BEGIN and END"),
         (GOOD[:-9], "BEGIN and END"),
         (armoured(b""), "BEGIN and END"),
-        (GOOD.replace(b"AAAA", b"A*AA"), "base64"),
+        (GOOD.replace(b"\n", b"\r\n"), "line ends of Windows, which OpenSSH before 9.5 refuses"),
+        (GOOD.replace(b"-----\n", b"-----\r\n", 1), "line ends of Windows"),
+        (GOOD.replace(b"AAAA", b"A*AA"), "BEGIN and END"),
+        (GOOD.replace(b"AAAA", b"A\vAA", 1), "BEGIN and END"),
+        (GOOD.replace(b"AAAA", b"A=AA", 1), "base64"),
+        (GOOD.replace(b"\n-----END", b"=\n-----END"), "base64"),
         (armoured(b"SSHSIX" + blob_of(KEY, MADE)[6:]), "not one of SSH"),
         (armoured(blob_of(KEY, MADE, version=2)), "version 2"),
         (armoured(blob_of(KEY, MADE, version=0)), "version 0"),
         (armoured(blob_of(KEY, MADE, reserved=b"x")), "no meaning yet"),
+        (armoured(blob_of(KEY, MADE, namespace=f"{NAMESPACE}\0x")), "a name with a zero byte"),
         (armoured(blob_of(KEY, MADE, hash="sha1")), "hash 'sha1'"),
         (armoured(blob_of(KEY, MADE, hash="md5\x1b")), r"hash 'md5\\x1b'"),
         (armoured(blob_of(KEY, MADE) + b"\0"), "more than it should"),

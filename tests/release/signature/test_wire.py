@@ -39,6 +39,8 @@ def test_a_string_longer_than_what_is_there_is_cut_short():
         Reader(b"\0", "it").end()
     with pytest.raises(SignatureError, match="UTF-8"):
         Reader(string(b"\xff"), "it").text()
+    with pytest.raises(SignatureError, match="a name with a zero byte"):
+        Reader(string(b"ssh:\0x"), "it").text()
 
 
 @pytest.mark.parametrize("digits", [b"\x80", b"\0", b"\0\x7f", b"\xff\xff"])
@@ -54,7 +56,21 @@ def test_the_encoding_of_numbers_is_that_of_the_standard():
     assert natural_bytes(0x80) == bytes.fromhex("0080")
 
 
-@pytest.mark.parametrize("text", [b"a", b"ab=", b"ab==c", b"a b=", "ä".encode(), b"YQ==YQ=="])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"a",
+        b"ab=",
+        b"ab==c",
+        b"a b=",
+        "ä".encode(),
+        b"YQ==YQ==",
+        b"YQ===",
+        b"YWJj=",
+        b"YR==",
+        b"YQ==\n",
+    ],
+)
 def test_base64_that_is_not_quite_that_is_refused(text):
     with pytest.raises(SignatureError, match="it is not base64"):
         from_base64(text, "it")

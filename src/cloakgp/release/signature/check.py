@@ -70,7 +70,7 @@ class Trust:
     name: str
     key: PublicKey | None = None
     signers: tuple[Signer, ...] = ()
-    identity: str = ""
+    identity: bytes = b""
 
     def key_of(self, signature: SshSignature, when: datetime.datetime) -> PublicKey:
         """Return the trusted key that should have made a signature, or refuse it."""
@@ -96,7 +96,13 @@ def trusted(key: Named | None, allowed_signers: Named | None, identity: str | No
         raise SignatureError("identity needs allowed_signers, the file that lists who may sign")
     if not identity:
         raise SignatureError("allowed_signers needs identity: who should have signed")
-    return Trust(printable(identity), None, read_signers(allowed_signers), identity)
+    try:
+        name = os.fsencode(identity)  # the bytes that ssh-keygen would be given
+        if b"\0" in name:
+            raise ValueError
+    except ValueError:
+        raise SignatureError(f"identity {printable(identity)} cannot be a name in a file") from None
+    return Trust(printable(identity), None, read_signers(allowed_signers), name)
 
 
 def check_signature(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,8 @@ SSH_APPLICATION = "ssh:"
 #: Files of keys and signatures are small; a larger one is something else.
 LARGEST_FILE = 1 << 20
 CERTIFICATE = "-cert-v01@openssh.com"
+#: The control characters of ASCII, except for the tab.
+_CONTROL = re.compile(rb"[\0-\x08\n-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -119,45 +123,51 @@ def _check_rsa(exponent: int, modulus: int, what: str) -> None:
         raise SignatureError(f"{what} is no RSA key: its exponent or modulus is impossible")
 
 
-def read_line(words: list[str], what: str) -> tuple[str, bytes]:
-    """Return the type and the bytes of a key as files spell it: type, base64, any comment."""
+def lines_of(content: bytes, what: str) -> Iterator[tuple[int, bytes]]:
+    """Return the lines of a file of keys with their numbers, without blank ones and comments.
+
+    They are bytes, as they are to OpenSSH: the only separators are the space and the tab.
+    """
+    for number, ended in enumerate(content.split(b"\n"), 1):
+        line = ended.removesuffix(b"\r").strip(b" \t")
+        if not line or line.startswith(b"#"):
+            continue
+        if _CONTROL.search(line):
+            raise SignatureError(
+                f"line {number} of {what} holds a control character; save it as plain text in UTF-8"
+            )
+        yield number, line
+
+
+def read_line(words: list[bytes], what: str) -> bytes:
+    """Return the bytes of a key as files spell it: type, base64, any comment."""
     if len(words) < 2:
         raise SignatureError(f"{what} is not a type and a key, such as `ssh-ed25519 AAAA...`")
-    blob = from_base64(words[1].encode(), f"the key of {what}")
-    inside = Reader(blob, f"the key of {what}").string()
-    if inside != words[0].encode():
+    blob = from_base64(words[1], f"the key of {what}")
+    if Reader(blob, f"the key of {what}").string() != words[0]:
         raise SignatureError(f"{what} says {quoted(words[0])}, but the key in it does not")
-    return words[0], blob
+    return blob
 
 
 def read_key_file(path: str | os.PathLike[str]) -> PublicKey:
     """Return the one public key of a file such as ``id_ed25519.pub``."""
     what = f"the key file {printable(path)}"
-    text = small_text(path, what)
-    if "PRIVATE KEY" in text:
+    content = small_file(path, what)
+    if b"PRIVATE KEY" in content:
         raise SignatureError(f"{what} is a private key; give the public one, which ends in .pub")
-    lines = [line.split() for line in text.splitlines()]
-    lines = [words for words in lines if words and not words[0].startswith("#")]
+    lines = [line.split() for _, line in lines_of(content, what)]
     if len(lines) != 1:
         raise SignatureError(
             f"{what} has {len(lines)} keys instead of one; for several, use a file of allowed "
             "signers"
         )
-    if lines[0][0].startswith("-----") or lines[0][0] == "----":
+    if lines[0][0].startswith(b"----"):
         raise SignatureError(f"{what} is not in OpenSSH's form; `ssh-keygen -i` converts it")
-    return read_key(read_line(lines[0], what)[1], what)
-
-
-def small_text(path: str | os.PathLike[str], what: str) -> str:
-    """Return the text of a file that the reader named; one that is not there is said to be so."""
-    try:
-        return small_file(path, what).decode()
-    except UnicodeDecodeError:
-        raise SignatureError(f"{what} is not text in UTF-8") from None
+    return read_key(read_line(lines[0], what), what)
 
 
 def small_file(path: str | os.PathLike[str], what: str) -> bytes:
-    """Return the content of a small regular file."""
+    """Return the content of a small regular file; one that is not there is said to be so."""
     file = Path(path)
     try:
         # A pipe or a device could block or never end.

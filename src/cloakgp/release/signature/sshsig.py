@@ -19,7 +19,7 @@ HASHES = ("sha512", "sha256")
 _MAGIC, _VERSION = b"SSHSIG", 1
 _WHAT = "the signature"
 _ARMOUR = re.compile(
-    rb"-----BEGIN SSH SIGNATURE-----\r?\n(.*)\r?\n-----END SSH SIGNATURE-----\s*", re.DOTALL
+    rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\s*"
 )
 
 
@@ -43,10 +43,15 @@ class SshSignature:
 
 def read_signature(content: bytes) -> SshSignature:
     """Return the signature that a ``.sig`` file holds."""
+    if b"\r" in content:
+        raise SignatureError(
+            f"{_WHAT} has the line ends of Windows, which OpenSSH before 9.5 refuses; fetch it "
+            "again as it was published, byte for byte"
+        )
     armoured = _ARMOUR.fullmatch(content)
     if armoured is None:
         raise SignatureError(f"{_WHAT} is not one of SSH: it needs its BEGIN and END lines")
-    reader = Reader(from_base64(b"".join(armoured[1].split()), _WHAT), _WHAT)
+    reader = Reader(from_base64(armoured[1].replace(b"\n", b""), _WHAT), _WHAT)
     if reader.take(len(_MAGIC)) != _MAGIC:
         raise SignatureError(f"{_WHAT} is not one of SSH")
     if (version := reader.uint32()) != _VERSION:

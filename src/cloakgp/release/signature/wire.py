@@ -42,9 +42,13 @@ class Reader:
     def text(self) -> str:
         """Return a string of UTF-8."""
         try:
-            return self.string().decode()
+            text = self.string().decode()
         except UnicodeDecodeError:
             raise SignatureError(f"{self.what} holds a name that is not UTF-8") from None
+        # In C a name ends there, so two programs would read two names.
+        if "\0" in text:
+            raise SignatureError(f"{self.what} holds a name with a zero byte")
+        return text
 
     def natural(self) -> int:
         """Return a number that is not negative, in its shortest encoding."""
@@ -72,11 +76,15 @@ def string(data: bytes) -> bytes:
 
 
 def from_base64(text: bytes, what: str) -> bytes:
-    """Return what base64 says, if it is written as it has to be."""
+    """Return what base64 says, if it is written in the one way it has to be."""
     try:
-        return binascii.a2b_base64(text, strict_mode=True)
+        data = binascii.a2b_base64(text)
     except binascii.Error:
         raise SignatureError(f"{what} is not base64") from None
+    # Python skips what it does not know, and even its strict mode allows a `=` too many.
+    if base64.b64encode(data) != text:
+        raise SignatureError(f"{what} is not base64")
+    return data
 
 
 def to_base64(data: bytes) -> str:
@@ -84,6 +92,7 @@ def to_base64(data: bytes) -> str:
     return base64.b64encode(data).decode().rstrip("=")
 
 
-def quoted(name: str) -> str:
+def quoted(name: str | bytes) -> str:
     """Return a stranger's name as an error shows it: short, and harmless to a terminal."""
-    return f"'{printable(name[:80])}'"
+    text = name if isinstance(name, str) else name.decode(errors="backslashreplace")
+    return f"'{printable(text[:80])}'"
