@@ -61,19 +61,26 @@ def forbidden_in_public_maths(path):
     return {name for name in ours if not f"{name}.".startswith(allowed)}
 
 
-@pytest.mark.parametrize("path", files("privacy"), ids=name_of)
-def test_the_trusted_core_imports_numpy_scipy_special_and_opendp_only(path):
-    assert forbidden_in_the_core(path) == set()
+def offenders(paths, rule):
+    """Return the files that break a rule, each with what the rule finds in it."""
+    found = {name_of(path): rule(path) for path in paths}
+    assert found, "there is nothing to check"
+    return {name: what for name, what in found.items() if what}
 
 
-@pytest.mark.parametrize("path", files("gp") + files("design"), ids=name_of)
-def test_public_maths_never_reaches_for_private_values(path):
-    assert forbidden_in_public_maths(path) == set()
+def test_the_trusted_core_imports_numpy_scipy_special_and_opendp_only():
+    assert offenders(files("privacy"), forbidden_in_the_core) == {}
 
 
-@pytest.mark.parametrize("path", files("gp"), ids=name_of)
-def test_the_model_does_not_know_of_designs(path):
-    assert not any(name.startswith("cloakgp.design") for name in imports(path))
+def test_public_maths_never_reaches_for_private_values():
+    assert offenders(files("gp") + files("design"), forbidden_in_public_maths) == {}
+
+
+def test_the_model_does_not_know_of_designs():
+    def designs(path):
+        return {name for name in imports(path) if name.startswith("cloakgp.design")}
+
+    assert offenders(files("gp"), designs) == {}
 
 
 def private_names(path):
@@ -83,9 +90,8 @@ def private_names(path):
     return {name for name in ours if name.rsplit(".", 1)[1].startswith("_")}
 
 
-@pytest.mark.parametrize("path", files("."), ids=name_of)
-def test_no_module_imports_private_names_of_another(path):
-    assert private_names(path) == set()
+def test_no_module_imports_private_names_of_another():
+    assert offenders(files("."), private_names) == {}
 
 
 def test_a_private_name_of_another_module_is_caught(tmp_path):
@@ -140,33 +146,41 @@ def early_imports(path, places="cloakgp."):
     return {module for module in modules if module.startswith(places)}
 
 
-@pytest.mark.parametrize("path", files("."), ids=name_of)
-def test_rooms_are_walked_in_one_direction(path):
+def ways_back(path):
+    """Return the rooms that a file imports from although they come after its own."""
     room = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    reached = {module.split(".")[1] for module in early_imports(path)} - {"_version", room}
     if room in ("__init__", "__main__", "_version"):
-        return
-    assert reached <= set(ROOMS[: ROOMS.index(room)]), f"{name_of(path)} goes back to {reached}"
+        return set()
+    reached = {module.split(".")[1] for module in early_imports(path)} - {"_version", room}
+    return reached - set(ROOMS[: ROOMS.index(room)])
 
 
-@pytest.mark.parametrize("path", files("."), ids=name_of)
-def test_imports_inside_functions_are_for_pictures_pages_and_a_quick_start_alone(path):
-    if name_of(path) not in DOORS:
-        assert late_imports(path) == ({LATE[name_of(path)]} if name_of(path) in LATE else set())
+def test_rooms_are_walked_in_one_direction():
+    assert offenders(files("."), ways_back) == {}
+
+
+def test_imports_inside_functions_are_for_pictures_pages_and_a_quick_start_alone():
+    late = offenders([path for path in files(".") if name_of(path) not in DOORS], late_imports)
+    assert late == {name: {module} for name, module in LATE.items()}
 
 
 SERVERS = ("starlette", "uvicorn", "jinja2")
 
 
-@pytest.mark.parametrize("path", sorted({*files(".")} - {*files("web")}), ids=name_of)
-def test_libraries_that_serve_pages_are_for_the_pages_alone(path):
-    assert not [name for name in imports(path) if name.split(".")[0] in SERVERS]
+def test_libraries_that_serve_pages_are_for_the_pages_alone():
+    def served(path):
+        return [name for name in imports(path) if name.split(".")[0] in SERVERS]
+
+    assert offenders({*files(".")} - {*files("web")}, served) == {}
 
 
-@pytest.mark.parametrize("path", sorted({*files(".")} - {*files("plot")}), ids=name_of)
-def test_what_draws_is_loaded_when_a_picture_is_asked_for(path):
+def test_what_draws_is_loaded_when_a_picture_is_asked_for():
     """It takes half a second, which most commands never need."""
-    assert early_imports(path, ("cloakgp.plot", "matplotlib")) == set()
+
+    def drawing(path):
+        return early_imports(path, ("cloakgp.plot", "matplotlib"))
+
+    assert offenders({*files(".")} - {*files("plot")}, drawing) == {}
 
 
 def test_the_rules_of_rooms_can_fail(tmp_path):
@@ -236,9 +250,8 @@ def writes(path):
 WRITERS = {"files.py", "privacy/ledger/sqlite.py"}
 
 
-@pytest.mark.parametrize("path", files("."), ids=name_of)
-def test_files_are_written_by_one_writer(path):
-    assert name_of(path) in WRITERS or writes(path) == set()
+def test_files_are_written_by_one_writer():
+    assert set(offenders(files("."), writes)) <= WRITERS
 
 
 def test_another_writer_is_caught(tmp_path):
