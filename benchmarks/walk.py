@@ -1,6 +1,6 @@
-"""How the main jobs walk through the source: files visited, crossings, and ways back.
+"""How large the source is, and how the main jobs walk through it: files, crossings, ways back.
 
-    python benchmarks/walk.py            # a table, and every pair of files that call each other
+    python benchmarks/walk.py            # two tables, and every pair of files that call each other
     python benchmarks/walk.py --rooms    # the same between rooms (folders of src/cloakgp)
 
 A crossing is a call from one file of the package into another, with whatever other libraries do in
@@ -11,6 +11,7 @@ job: a reader who follows the job walks in a circle there.
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 import tempfile
 import warnings
@@ -52,6 +53,53 @@ def walk(job: Callable[[], object], place: Callable[[str], str]) -> Counter[tupl
     finally:
         sys.setprofile(None)
     return crossings
+
+
+def lines_of_code(text: str) -> int:
+    """Count the lines that are neither blank, comment nor docstring."""
+    told: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            told |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(bool(line.strip()) and line.strip()[0] != "#" and n not in told for n, line in lines)
+
+
+def importers(sources: dict[str, str]) -> Counter[str]:
+    """Count for each module how many others import from it; ``sources`` are texts by module."""
+    found: set[tuple[str, str]] = set()
+    for name, text in sources.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom):
+                inner = {f"{node.module}.{alias.name}" for alias in node.names} & sources.keys()
+                found |= {(name, module) for module in inner or {node.module or ""}}
+    return Counter(module for _, module in found if module in sources)
+
+
+def sizes() -> dict[str, int]:
+    """Return how large the source is, by what is counted."""
+    paths = {
+        ".".join(("cloakgp", *path.relative_to(ROOT).with_suffix("").parts)): path
+        for path in ROOT.rglob("*.py")
+    }
+    sources = {name.removesuffix(".__init__"): path.read_text() for name, path in paths.items()}
+    modules = [name for name in paths if not name.endswith("__init__")]
+    core = [text for name, text in sources.items() if name.startswith("cloakgp.privacy.mechanism")]
+    by_module = importers(sources)
+    classes = Counter(
+        node.name
+        for text in sources.values()
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef)
+    )
+    return {
+        "files": len(sources),
+        "lines of code": sum(map(lines_of_code, sources.values())),
+        "lines of code of privacy/mechanism": sum(map(lines_of_code, core)),
+        "modules below 60 lines": sum(sources[m].count("\n") < 60 for m in modules),
+        "modules with one importer": sum(by_module[m] == 1 for m in modules),
+        "class names that are more than one class": sum(n > 1 for n in classes.values()),
+    }
 
 
 def file_of(name: str) -> str:
@@ -104,12 +152,15 @@ def jobs(folder: Path, count: int = 60) -> dict[str, Callable[[], object]]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rooms", action="store_true", help="between folders, not files")
     place = room_of if parser.parse_args().rooms else file_of
     warnings.simplefilter("ignore")
-    print("| job | places | crossings | two-way pairs |\n|---|---|---|---|")
+    print("| source | |\n|---|---|")
+    for name, count in sizes().items():
+        print(f"| {name} | {count:,} |")
+    print("\n| job | places | crossings | two-way pairs |\n|---|---|---|---|")
     circles: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, job in jobs(Path(folder)).items():
