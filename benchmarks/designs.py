@@ -38,11 +38,10 @@ from threadpoolctl import threadpool_limits
 from cloakgp import PrivateGPRegressor
 from cloakgp.datasets import fetch_kung
 from cloakgp.design import Design, Prior, bayes, total, volume, worst
+from cloakgp.design.bayes.blocks import columns_of
 from cloakgp.design.bayes.certificate import certify
-from cloakgp.design.bayes.crowd import Crowd
-from cloakgp.design.bayes.few import solve_few
-from cloakgp.design.bayes.people import columns_of
-from cloakgp.design.bayes.solver import whole
+from cloakgp.design.bayes.lbfgs import solve_lbfgs
+from cloakgp.design.bayes.problem import BlockedPrior, DenseProblem
 from cloakgp.design.workload import row_space
 from cloakgp.privacy.mechanism.calibration import gaussian_sigma
 
@@ -344,10 +343,10 @@ def work_on(task: dict[str, Any]) -> dict[str, Any]:
 
 def time_descent(people: int) -> dict[str, Any]:
     """Time the solver of version 0.1.0, L-BFGS on the sketch itself, with today's certificate."""
-    problem = Crowd.of(crowd_prior(people))
+    problem = BlockedPrior.from_prior(crowd_prior(people))
     assert problem is not None
     start = time.process_time()
-    T, steps, _ = solve_few(whole(problem), EQUAL)
+    T, steps, _ = solve_lbfgs(DenseProblem.from_population(problem), EQUAL)
     found = certify(problem, columns_of(T), gap=EQUAL)
     return {"seconds": time.process_time() - start, "gap": found.gap, "steps": steps}
 

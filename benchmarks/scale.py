@@ -34,7 +34,7 @@ from rich.console import Console
 from tables import Table, duration, verdict
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor, scan
-from cloakgp.inputs.passes import watched
+from cloakgp.data.blocks.progress import watched
 
 #: What is asked of a million people with one input, and of predictions.
 CPU_SECONDS, MEGABYTES, PREDICT_SECONDS = 60.0, 1000.0, 0.1
@@ -255,8 +255,6 @@ def workers(kind: str) -> Iterator[None]:
 
 def get_ready() -> None:
     """Load what a block needs, and take long enough for the other workers to get ready, too."""
-    import cloakgp.estimators.batches
-    import cloakgp.inputs.blocks.parquet  # noqa: F401
 
     time.sleep(1.0)
 

@@ -17,6 +17,7 @@ from cloakgp.estimators.search.folds import FOLD_GAP
 from cloakgp.privacy import Fold, utility_sensitivity
 from cloakgp.privacy.choice import utility as core
 from cloakgp.privacy.choice.folds import unit_folds
+from experiments.draw import order_of
 from experiments.heights import BOUNDS
 
 Array = NDArray[np.float64]
@@ -26,10 +27,10 @@ FOLDS = 5
 def folds_of(model: PrivateGPRegressor, X: Array, seed: int = 0) -> list[Fold]:
     """Return a candidate's linear predictors, fold by fold, designed for the people tested."""
     found = []
-    model._gap = FOLD_GAP  # as in a search
+    model.design_gap = FOLD_GAP  # as in a search
     for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(X):
         plan = model.plan(X[train], at=X[test])
-        found.append(Fold(test, train, *plan.linear_predictor(X[test])))
+        found.append(Fold(test, train[order_of(X[train])], *plan.linear_predictor(X[test])))
     return found
 
 

@@ -2,25 +2,54 @@
 
 What is public is worked out once.  With a fixed prior a prediction is linear in the published
 sketch, so that hundreds of releases are one product; a learnt one weighs its settings anew for each
-release.  The noise has the scale of a real release but comes from NumPy: good for experiments, for
-nothing else.
+release.  The noise has the mechanism and the scale of a real release but comes from NumPy: good for
+experiments, for nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from cloakgp import Plan
-from cloakgp.decode.decoder import Decoder
-from cloakgp.decode.mixture import LEAST_WEIGHT, Mixture
+from cloakgp.data.table import in_canonical_order, read_table
+from cloakgp.privacy import Bounded, Budget, Noise, Query, Rows, release
+from cloakgp.release.decode import decoders_for, prior_weights
+from cloakgp.release.decoder import Decoder
+from cloakgp.release.mixture import LEAST_WEIGHT, Mixture
+from cloakgp.release.release import Release
+from cloakgp.release.spec import ReleaseSpec
 
 Array = NDArray[np.float64]
+
+
+def grid_noise(
+    budget: Budget, rng: np.random.Generator
+) -> Callable[[float, int], NDArray[np.int64]]:
+    """Return the noise of a rehearsal: whole steps of the grid, as the core's own noise is."""
+    if budget.mechanism == "gaussian":
+        return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
+
+    def laplace(scale: float, count: int) -> NDArray[np.int64]:
+        # P(x) ∝ e^(−|x|/scale): the difference of two geometric numbers.
+        up, down = np.floor(scale * rng.standard_exponential((2, count))).astype(np.int64)
+        return np.asarray(up - down)
+
+    return laplace
+
+
+def sketch_noise(spec: ReleaseSpec, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Return the noise of published sums of numbers, whose grid is too fine to be seen."""
+    if spec.mechanism == "gaussian":
+        return np.asarray(spec.noise_std * rng.standard_normal(shape))
+    up, down = rng.standard_exponential((2, *shape))
+    return np.asarray(spec.noise_std / np.sqrt(2.0) * (up - down))
 
 
 class _Seen:
@@ -45,35 +74,34 @@ class _Seen:
 
 
 class Drawer:
-    """Releases of one plan, seen at ``points``; what is public is worked out once.
+    """Releases of one plan for people with inputs X, seen at ``points``.
 
-    ``X`` are everybody's inputs, which plans of many people do not hold.
+    Outputs are given in the order of X; a plan has an order of its own.
     """
 
-    def __init__(self, plan: Plan, points: Array, column: int = 0, X: Array | None = None) -> None:
+    def __init__(self, plan: Plan, X: Array, points: Array, column: int = 0) -> None:
         self._facts, self._points, self._column = plan.facts, points, column
         self._T = plan.sketch.rounded
         places = plan.facts.places
-        self._place = None if places is None or X is None else places.of(X)
+        self._place = None if places is None else places.assign(X)
+        self._order = None if places is not None else order_of(X)
 
     @cached_property
     def _decoders(self) -> list[Decoder]:
-        return self._facts.decoders(self._T, self._column)
+        return decoders_for(self._facts, self._T, self._column)
 
     def posteriors(self, y: Array, count: int, rng: np.random.Generator) -> Iterator[Mixture]:
         """Yield what is known of f after each of ``count`` releases of y."""
         facts = self._facts
-        s = self._told(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
-        for values in s:
-            yield Mixture.by_evidence(self._decoders, facts.belief, values)
+        for values in self._published(y, count, rng):
+            yield Mixture.by_evidence(self._decoders, prior_weights(facts), values)
 
     def releases(self, y: Array, count: int, rng: np.random.Generator) -> Array:
         """Return the predictions of ``count`` releases of y, (count, P)."""
         if len(self._decoders) > 1:
             found = self.posteriors(y, count, rng)
             return np.array([posterior.mean(self._points) for posterior in found])
-        decoder, facts = self._decoders[0], self._facts
-        s = self._told(y) + facts.noise_std * rng.standard_normal((count, len(self._T)))
+        decoder, s = self._decoders[0], self._published(y, count, rng)
         # The mean is linear in s, from what a sketch of zeros would give.
         start = decoder.mean(self._points, np.zeros(len(self._T)))
         return start + s @ decoder.weights(self._points).T
@@ -86,10 +114,11 @@ class Drawer:
         That is the chance of a smaller f under what each release knows, (count, P) for each curve:
         a 95 % band holds a curve where it lies between 0.025 and 0.975.
         """
-        s = self._told(y) + self._facts.noise_std * rng.standard_normal((count, len(self._T)))
+        s = self._published(y, count, rng)
         means = np.array([seen.means(s) for seen in self._seen])  # (settings, count, P)
         score = (
-            np.log(self._facts.belief) + np.array([seen.log_evidence(s) for seen in self._seen]).T
+            np.log(prior_weights(self._facts))
+            + np.array([seen.log_evidence(s) for seen in self._seen]).T
         )
         weights = np.exp(score - score.max(axis=1, keepdims=True))
         weights[weights < LEAST_WEIGHT] = 0.0
@@ -111,9 +140,15 @@ class Drawer:
         if facts.family is None:
             mean = facts.prior_mean[c]
             C = facts.model.workload(self._points)
-            return mean + C @ (np.clip(y, facts.lo[c], facts.hi[c]) - mean)
-        everybody = [replace(d, noise_std=0.0) for d in facts.decoders(np.eye(len(y)), c)]
-        return Mixture.by_evidence(everybody, facts.belief, self._unit(y)).mean(self._points)
+            return mean + C @ (np.clip(y[self._order], facts.lo[c], facts.hi[c]) - mean)
+        everybody = [replace(d, noise_std=0.0) for d in decoders_for(facts, np.eye(len(y)), c)]
+        return Mixture.by_evidence(everybody, prior_weights(facts), self._unit(y)).mean(
+            self._points
+        )
+
+    def _published(self, y: Array, count: int, rng: np.random.Generator) -> Array:
+        """Return what ``count`` releases of y publish, (count, r)."""
+        return self._told(y) + sketch_noise(self._facts, (count, len(self._T)), rng)
 
     def _told(self, y: Array) -> Array:
         """Return what is published of y, before the noise."""
@@ -124,19 +159,41 @@ class Drawer:
         return told
 
     def _unit(self, y: Array) -> Array:
-        """Return outputs as the core sees them, within 0 and 1."""
+        """Return outputs as the core sees them, within 0 and 1 and in the order of the plan."""
         lo, hi = self._facts.lo[self._column], self._facts.hi[self._column]
-        return np.clip((y - lo) / (hi - lo), 0.0, 1.0)
+        u: Array = np.clip((y - lo) / (hi - lo), 0.0, 1.0)
+        return u if self._order is None else u[self._order]
 
 
-def releases(plan: Plan, y: Array, points: Array, count: int, rng: np.random.Generator) -> Array:
+def rehearsed(plan: Plan, X: Array, y: Array, rng: np.random.Generator) -> Release:
+    """Return a release of numbers, made by the package in rehearsal: only its noise is drawn."""
+    facts = plan.facts
+    query = Query(plan.sketch, Bounded(facts.lo, facts.hi), Rows(y[order_of(X)]))
+    noisy = release(query, facts.budget, noise=Noise(rehearsal=grid_noise(facts.budget, rng)))
+    given = {"gap": plan.gap, "status": plan.design.status}
+    return Release.of(spec=facts, sketch=plan.sketch, noisy=noisy, **given)
+
+
+def order_of(X: Any, exposure: Any = None) -> NDArray[np.intp]:
+    """Return where the rows of a plan were in X: plans order people by what is public of them."""
+    table = read_table(X)
+    if exposure is not None:
+        table = replace(table, exposure=np.asarray(exposure, dtype=float))
+    order = in_canonical_order(table).order
+    assert order is not None
+    return order
+
+
+def releases(
+    plan: Plan, X: Array, y: Array, points: Array, count: int, rng: np.random.Generator
+) -> Array:
     """Return the predictions at ``points`` of ``count`` releases, (count, P)."""
-    return Drawer(plan, points).releases(y, count, rng)
+    return Drawer(plan, X, points).releases(y, count, rng)
 
 
-def without_privacy(plan: Plan, y: Array, points: Array) -> Array:
+def without_privacy(plan: Plan, X: Array, y: Array, points: Array) -> Array:
     """Return what the model of a plan predicts at ``points`` without privacy."""
-    return Drawer(plan, points).without_privacy(y)
+    return Drawer(plan, X, points).without_privacy(y)
 
 
 def rmse(prediction: Array, truth: Array) -> Array:

@@ -49,7 +49,8 @@ def nearby(X: Array) -> Gibbs:
 
 def paper(shape: Callable[[Array], object] = rbf, **options: object) -> Make:
     """The paper's method: minimum-volume noise, unbiased decoding, classical calibration."""
-    settings = {"design": "volume", "decode": "direct", "calibration": "hall"} | options
+    settings = {"mechanism": "gaussian", "design": "volume", "decode": "direct"}
+    settings |= {"calibration": "hall"} | options
     return lambda X: PrivateGPRegressor(
         ConstantKernel(UNIT**2) * shape(X),
         bounds=BOUNDS,
@@ -67,11 +68,12 @@ def defaults(X: Array) -> PrivateGPRegressor:
 
 def fixed(X: Array) -> PrivateGPRegressor:
     """The default kernel of 0.1.0, with nothing learnt."""
-    return PrivateGPRegressor(bounds=BOUNDS, epsilon=EPSILON, delta=DELTA, learn=False)
+    settings = {"bounds": BOUNDS, "epsilon": EPSILON, "delta": DELTA}
+    return PrivateGPRegressor(learn=False, mechanism="gaussian", **settings)
 
 
 def weak_prior(spread: float) -> Make:
-    """Our design under a prior that needs no look at the data."""
+    """The bayes design under a prior that needs no look at the data."""
     return lambda X: PrivateGPRegressor(
         ConstantKernel(spread**2) * RBF(LENGTHSCALE),
         bounds=BOUNDS,
@@ -79,6 +81,7 @@ def weak_prior(spread: float) -> Make:
         delta=DELTA,
         noise_variance=10.0**2,
         prior_mean=120.0,
+        mechanism="gaussian",
     )
 
 

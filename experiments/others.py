@@ -2,7 +2,7 @@
 
 A predictor gets the data set, who is for training and who for testing, a budget, a number of
 releases and a generator, and returns the predictions of every release for the test rows,
-(releases, P).  For classes, a prediction is the probability of class 1.
+(releases, P).  For two classes, a prediction is the probability of class 1, for more a class.
 """
 
 from __future__ import annotations
@@ -11,24 +11,20 @@ import importlib
 import sys
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
-from sklearn.cluster import KMeans
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor
 from cloakgp.estimators.classification import PRIOR_STD
-from cloakgp.gp.defaults import default_kernel
-from cloakgp.privacy import gaussian_sigma
-from experiments import outcomes
-from experiments.draw import releases, without_privacy
+from experiments import outcomes, packages
+from experiments.draw import releases
 
 Array = NDArray[np.float64]
 
@@ -43,6 +39,8 @@ class Data:
     bounds: tuple[float, float]
     unit: str = ""
     task: Literal["regression", "classification"] = "regression"
+    classes: int = 2  #: of a classification: labels are 0, 1, … as floats
+    untuned: bool = False  #: nothing of ours was ever chosen by a look at it
 
     @property
     def ranges(self) -> tuple[Array, Array]:
@@ -81,45 +79,92 @@ class Trial:
     def width(self) -> float:
         return self.data.bounds[1] - self.data.bounds[0]
 
-    @property
-    def noise_std(self) -> float:
-        """Standard deviation of the Gaussian mechanism for one person's output."""
-        return self.width * gaussian_sigma(self.epsilon, self.delta)
-
 
 Predictor = Callable[[Trial], Array]
 
 
 @dataclass(frozen=True)
+class Promise:
+    """What a private method promises, and to whom."""
+
+    trust: str  #: "central": one keeper sees all outputs; "local": nobody does
+    relation: str  #: what may be different in one person, without anybody noticing
+    delta: str
+
+
+#: ``DELTA`` stands for the δ of the comparison.
+DELTA = "δ"
+OUTPUTS = Promise("central", "output", DELTA)
+PURE = Promise("central", "output", "0")
+LOCAL = Promise("local", "output", "0")
+EITHER = Promise("local; central with a private prior", "output", "0")
+WHOLE_ROWS = Promise("central", "inputs and output", DELTA)
+PURE_ROWS = Promise("central", "inputs and output", "0")
+NOTHING = Promise("—", "nothing", "—")
+EVERYTHING = Promise("—", "everything", "0")
+
+
+@dataclass(frozen=True)
 class Method:
-    """A name, what it protects, and how it predicts."""
+    """A name, what it promises, and how it predicts.
+
+    A method with variants is given the best of them in hindsight, at every budget of every data
+    set.
+    """
 
     name: str
-    protects: str
-    predict: Predictor
+    promise: Promise
+    predict: Predictor | None = None
+    variants: tuple[tuple[str, Predictor], ...] = ()
     private: bool = True  #: False: the same at every budget
     slow: bool = False  #: every release is a fit of its own
     check: Callable[[], str | None] = lambda: None  #: why it cannot be run, or None
+    two_classes: bool = False  #: it cannot tell more of them apart
+    most_people: int | None = None  #: more would take hours or more memory than there is
+
+    @property
+    def tried(self) -> tuple[tuple[str, Predictor], ...]:
+        """The predictors to choose from, each with what makes it different."""
+        return self.variants if self.predict is None else (("", self.predict),)
+
+    def can(self, data: Data) -> bool:
+        """Whether it is made for such data."""
+        few = self.most_people is None or len(data.y) <= self.most_people
+        return few and (data.classes == 2 or not self.two_classes)
 
 
 # ----------------------------------------------------------------------------- Gaussian processes
 
 
+def fits(model: Any, t: Trial, **planned: Any) -> Iterator[Any]:
+    """Yield releases of one model, as a user makes them, but with noise from seeds."""
+    plan = model.plan(t.X, **planned)
+    for _ in range(t.draws):
+        model.set_params(random_state=int(t.rng.integers(2**31)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that noise from a seed is not private
+            model.fit(t.X, t.y, plan=plan, **planned)
+        yield model
+
+
 def ours(t: Trial) -> Array:
     """cloakgp with everything at its default."""
     model = PrivateGPRegressor(bounds=t.data.bounds, epsilon=t.epsilon, delta=t.delta)
-    return releases(model.plan(t.X), t.y, t.at, t.draws, t.rng)
+    return np.array([fitted.predict(t.at) for fitted in fits(model, t)])
 
 
 def ours_fixed(t: Trial) -> Array:
-    """cloakgp as it was in 0.1.0: a fixed default kernel, nothing learnt."""
+    """cloakgp as it was in 0.1.0: a fixed default kernel, nothing learnt, Gaussian noise."""
     settings = {"bounds": t.data.bounds, "epsilon": t.epsilon, "delta": t.delta}
-    plan = PrivateGPRegressor(learn=False, **settings).plan(t.X)
-    return releases(plan, t.y, t.at, t.draws, t.rng)
+    model = PrivateGPRegressor(learn=False, mechanism="gaussian", **settings)
+    return np.array([fitted.predict(t.at) for fitted in fits(model, t)])
 
 
 def papers_method(inducing: int | None) -> Predictor:
-    """Minimum-volume noise at the test points, unbiased decoding, classical calibration."""
+    """Minimum-volume noise at the test points, unbiased decoding, classical calibration.
+
+    Trust: central.  Neighbours: one person's output is another.  δ > 0.
+    """
 
     def predict(t: Trial) -> Array:
         model = PrivateGPRegressor(
@@ -127,19 +172,14 @@ def papers_method(inducing: int | None) -> Predictor:
             epsilon=t.epsilon,
             delta=t.delta,
             inducing=inducing,
+            mechanism="gaussian",
             design="volume",
             decode="direct",
             calibration="hall" if t.epsilon <= 1.0 else "analytic",
         )
-        return releases(model.plan(t.X, at=t.at), t.y, t.at, t.draws, t.rng)
+        return releases(model.plan(t.X, at=t.at), t.X, t.y, t.at, t.draws, t.rng)
 
     return predict
-
-
-def floor(t: Trial) -> Array:
-    """Our model without privacy."""
-    model = PrivateGPRegressor(bounds=t.data.bounds, epsilon=1.0, delta=t.delta)
-    return without_privacy(model.plan(t.X, at=t.at[:1]), t.y, t.at)[None]
 
 
 def middle(t: Trial) -> Array:
@@ -147,59 +187,27 @@ def middle(t: Trial) -> Array:
     return np.full((1, len(t.at)), np.mean(t.data.bounds))
 
 
-def ordinary_gp(t: Trial, X: Array, noisy: Array, variance: Array) -> Array:
-    """Return the GP's predictions from noisy values (draws, n) with known variances (n,)."""
-    kernel = default_kernel(t.X, t.width)
-    mean = np.mean(t.data.bounds)
-    K = kernel(X) + np.diag(variance)
-    weights = cho_solve(cho_factor(K, lower=True), kernel(X, t.at))
-    return mean + (noisy - mean) @ weights
-
-
-def local_noise(t: Trial) -> Array:
-    """Everybody's output with noise of its own, and an ordinary GP that knows of the noise."""
-    noisy = np.clip(t.y, *t.data.bounds) + t.noise_std * t.rng.standard_normal((t.draws, len(t.y)))
-    variance = np.full(len(t.y), (0.1 * t.width) ** 2 + t.noise_std**2)
-    return ordinary_gp(t, t.X, noisy, variance)
-
-
-#: Cells of the histogram along each input.
-CELLS = {1: 10, 2: 5}
-
-
-def histogram(t: Trial) -> Array:
-    """Noisy means of the outputs in cells of the inputs, and a GP through them.
-
-    Counts are public, because inputs are; everybody is in one cell, so one release of all sums
-    costs what one sum costs.
-    """
-    lo, hi = t.data.ranges
-    k = CELLS.get(t.X.shape[1], 2)
-    width = np.where(hi > lo, hi - lo, 1.0)
-    cells = np.minimum((k * (t.X - lo) / width).astype(int), k - 1)
-    _, member, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
-    member = member.ravel()
-    mean = np.bincount(member, np.clip(t.y, *t.data.bounds)) / count
-    place = np.column_stack([np.bincount(member, column) / count for column in t.X.T])
-    noise = t.noise_std / count
-    noisy = mean + noise * t.rng.standard_normal((t.draws, len(count)))
-    return ordinary_gp(t, place, noisy, noise**2 + (0.1 * t.width) ** 2 / count)
-
-
 # --------------------------------------------------------------------------------- two classes
 
 
 def classifier(
-    kernel: Callable[[Trial], Any] = lambda t: None, learn: bool | str = "auto"
+    kernel: Callable[[Trial], Any] = lambda t: None,
+    learn: bool | str = "auto",
+    mechanism: str = "auto",
 ) -> Predictor:
     """cloakgp's classifier, everything at its default but perhaps the kernel."""
 
     def predict(t: Trial) -> Array:
-        model = _classifier(t, kernel=kernel(t), learn=learn)
-        found = outcomes.releases(model.plan(t.X), t.y, t.draws, t.rng)
-        return np.array([r.predict_proba(t.at)[:, 1] for r in found])
+        model = gp_classifier(t, kernel=kernel(t), learn=learn, mechanism=mechanism)
+        return np.array([said(fitted.predict_proba(t.at)) for fitted in fits(model, t)])
 
     return predict
+
+
+def said(chances: Array) -> Array:
+    """Return the chance of class 1 of two, or the likeliest of several."""
+    several = chances.shape[1] > 2
+    return np.argmax(chances, axis=1).astype(float) if several else chances[:, 1]
 
 
 def one_lengthscale(t: Trial) -> Any:
@@ -211,82 +219,35 @@ def one_lengthscale(t: Trial) -> Any:
 
 
 def papers_classifier(inducing: int | None) -> Predictor:
-    """Minimum-volume noise on the latent values of the training inputs, unbiased decoding."""
+    """Minimum-volume noise on the latent values of the training inputs, unbiased decoding.
+
+    Trust: central.  Neighbours: one person's label is another.  δ > 0.
+    """
 
     def predict(t: Trial) -> Array:
         how = dict(outcomes.PAPER)
         if t.epsilon > 1.0:
             how["calibration"] = "analytic"  # hall is not defined there
-        model = _classifier(t, inducing=inducing, **how)
-        return expit(outcomes.scores(model.plan(t.X), t.y, t.at, t.draws, t.rng))
+        model = gp_classifier(t, inducing=inducing, **how)
+        return expit(outcomes.scores(model.plan(t.X), t.X, t.y, t.at, t.draws, t.rng))
 
     return predict
 
 
 def classifier_floor(t: Trial) -> Array:
     """Our classifier without privacy."""
-    return expit(np.asarray(outcomes.without_privacy(_classifier(t), t.X, t.y).latent(t.at)))[None]
+    return said(outcomes.without_privacy(gp_classifier(t), t.X, t.y).predict_proba(t.at))[None]
 
 
 def coin(t: Trial) -> Array:
     """One class for everybody, by a throw of a coin: what is known without any data."""
-    return np.array([[0.0], [1.0]]) * np.ones(len(t.at))
+    return np.arange(float(t.data.classes))[:, None] * np.ones(len(t.at))
 
 
-def _classifier(t: Trial, **options: Any) -> PrivateGPClassifier:
-    return PrivateGPClassifier(classes=[0.0, 1.0], epsilon=t.epsilon, delta=t.delta, **options)
-
-
-def randomised_response(t: Trial) -> Array:
-    """Everybody's label, turned with a public probability, and a GP classifier that knows it.
-
-    A label is kept with probability e^ε/(1 + e^ε), the best that can be done for two classes.
-    """
-    turned = float(expit(-t.epsilon))
-    kernel = default_kernel(t.X, PRIOR_STD)
-    K, across = kernel(t.X), kernel(t.X, t.at)
-    found = []
-    for _ in range(t.draws):
-        labels = np.abs(t.y - (t.rng.uniform(size=len(t.y)) < turned))
-        found.append(expit(turned_labels_gp(K, across, labels, turned)))
-    return np.array(found)
-
-
-def turned_labels_gp(K: Array, across: Array, labels: Array, turned: float) -> Array:
-    """Return the latent mode at new points, for labels that were turned with a probability.
-
-    Fisher scoring of the Laplace approximation: label 1 has probability q + (1 − 2q) π(f).
-    """
-    f, weights = np.zeros(len(K)), np.zeros(len(K))
-    for _ in range(50):
-        chance = expit(f)
-        mean = turned + (1.0 - 2.0 * turned) * chance
-        slope = (1.0 - 2.0 * turned) * np.maximum(chance * (1.0 - chance), 1e-10)
-        pseudo = f + (labels - mean) / slope
-        noise = mean * (1.0 - mean) / slope**2
-        weights = cho_solve(cho_factor(K + np.diag(noise), lower=True), pseudo)
-        move = K @ weights - f
-        f = f + np.clip(move, -2.0, 2.0)
-        if np.abs(move).max() < 1e-4:
-            break
-    return across.T @ weights
-
-
-def shares(cells: int) -> Predictor:
-    """Noisy shares of class 1 in cells of the inputs, which k-means finds; one cell is all.
-
-    Cells and their counts are public, because inputs are.
-    """
-
-    def predict(t: Trial) -> Array:
-        X, at = _scaled(t)
-        k = KMeans(cells, n_init=1, random_state=0).fit(X)
-        count = np.bincount(k.labels_, minlength=cells)
-        share = np.bincount(k.labels_, t.y, minlength=cells) / count
-        noisy = share + t.noise_std / count * t.rng.standard_normal((t.draws, cells))
-        return np.clip(noisy, 0.0, 1.0)[:, k.predict(at)]
-
-    return predict
+def gp_classifier(t: Trial, **options: Any) -> PrivateGPClassifier:
+    """Return our classifier for a trial."""
+    classes = np.arange(float(t.data.classes)).tolist()
+    return PrivateGPClassifier(classes=classes, epsilon=t.epsilon, delta=t.delta, **options)
 
 
 # -------------------------------------------------------------------------------- other libraries
@@ -360,19 +321,15 @@ def logistic_regression() -> Any:
 
 
 def why_not_diffprivlib() -> str | None:
-    return _why_not(diffprivlib)
-
-
-def why_not_interpret() -> str | None:
-    return _why_not(lambda: importlib.import_module("interpret.privacy"))
-
-
-def _why_not(load: Callable[[], Any]) -> str | None:
     try:
-        load()
+        diffprivlib()
     except ImportError as error:
         return str(error)
     return None
+
+
+def why_not_interpret() -> str | None:
+    return packages.why_not("interpret.privacy")
 
 
 def _scaled(t: Trial) -> tuple[Array, Array]:
@@ -383,7 +340,10 @@ def _scaled(t: Trial) -> tuple[Array, Array]:
 
 
 def linear(t: Trial) -> Array:
-    """diffprivlib's linear or logistic regression."""
+    """diffprivlib's linear or logistic regression.
+
+    Trust: central.  Neighbours: one person's inputs and output are others.  δ = 0.
+    """
     X, at = _scaled(t)
     found = []
     for _ in range(t.draws):
@@ -396,12 +356,15 @@ def linear(t: Trial) -> Array:
         else:
             norm = float(np.sqrt(X.shape[1]))
             model = logistic_regression()(epsilon=t.epsilon, data_norm=norm, random_state=seed)
-            found.append(model.fit(X, t.y).predict_proba(at)[:, 1])
+            found.append(said(model.fit(X, t.y).predict_proba(at)))
     return np.array(found)
 
 
 def boosting(t: Trial) -> Array:
-    """interpret's private explainable boosting machine, its parameters left alone."""
+    """interpret's private explainable boosting machine, its parameters left alone.
+
+    Trust: central.  Neighbours: one person's inputs and output are others.  δ > 0.
+    """
     module = importlib.import_module("interpret.privacy")
     ranges = np.column_stack(t.data.ranges)
     settings: dict[str, Any] = {
@@ -424,5 +387,5 @@ def boosting(t: Trial) -> Array:
                 found.append(model.fit(t.X, np.clip(t.y, lo, hi)).predict(t.at))
             else:
                 model = module.DPExplainableBoostingClassifier(**settings)
-                found.append(model.fit(t.X, t.y).predict_proba(t.at)[:, 1])
+                found.append(said(model.fit(t.X, t.y).predict_proba(t.at)))
     return np.array(found)

@@ -19,16 +19,19 @@ from cloakgp import Plan
 from cloakgp.estimators.base import PrivateGP
 from cloakgp.estimators.steps import FURTHEST
 from cloakgp.gp.likelihoods import expected_logistic
-from cloakgp.plan.parts import Part
-from cloakgp.privacy import Noise, NoisySketch, release_counts, release_labels
-from cloakgp.release.outcomes import LatentRelease
+from cloakgp.privacy import Counted, Labelled, Noise, NoisySketch, Query, Rows
+from cloakgp.privacy import release as publish_query
+from cloakgp.release.decode import latents_at_people
 from cloakgp.release.release import Release
+from cloakgp.release.spec import Part, restarted
+from experiments.draw import grid_noise, order_of
 
 Array = NDArray[np.float64]
 
 #: What makes a classifier the paper's: minimum-volume noise on the latent values at the training
 #: inputs, unbiased decoding, classical calibration.
 PAPER: dict[str, Any] = {
+    "mechanism": "gaussian",
     "design": "volume",
     "decode": "direct",
     "calibration": "hall",
@@ -36,46 +39,54 @@ PAPER: dict[str, Any] = {
 }
 
 
-def releases(plan: Plan, y: NDArray[Any], count: int, rng: np.random.Generator) -> Iterator[Any]:
-    """Yield releases of one plan; what is public is worked out once."""
+def releases(
+    plan: Plan,
+    X: Any,
+    y: NDArray[Any],
+    count: int,
+    rng: np.random.Generator,
+    exposure: Any = None,
+) -> Iterator[Any]:
+    """Yield releases of one plan of people with inputs X; what is public is worked out once."""
     facts = plan.facts
+    y = np.asarray(y)[order_of(X, exposure)]
 
-    def noise(scale: float, size: int) -> NDArray[np.int64]:
-        return np.rint(scale * rng.standard_normal(size)).astype(np.int64)
+    noise = Noise(rehearsal=grid_noise(facts.budget, rng))
 
     def publish(step: Plan) -> NoisySketch:
-        rehearsal = Noise(rehearsal=noise)
-        if facts.classes is not None:
-            return release_labels(step.sketch, y, facts.classes, facts.budget, noise=rehearsal)
-        return release_counts(step.sketch, y, float(facts.hi[0]), facts.budget, noise=rehearsal)
+        labels = facts.classes is not None
+        kind = Labelled(facts.classes) if labels else Counted(float(facts.hi[0]))
+        query = Query(step.sketch, kind, Rows(y))
+        return publish_query(query, facts.budget, noise=noise)
 
     for _ in range(count):
         release = Release.of(
-            facts=facts,
+            spec=facts,
             sketch=plan.sketch,
             noisy=publish(plan),
             gap=plan.gap,
             status=plan.design.status,
         )
-        assert isinstance(release, LatentRelease)
         for _ in range(1, facts.iterations):
-            f = np.column_stack([release.latent_at_people(c) for c in range(release.outputs)])
-            step = Plan.draw(facts.restarted(np.clip(f, -FURTHEST, FURTHEST)))
+            f = np.clip(latents_at_people(release), -FURTHEST, FURTHEST)
+            step = Plan.draw(restarted(facts, f))
             part = Part(step.sketch, publish(step))
             release = replace(release, later=(*release.later, part))
         yield release
 
 
-def scores(plan: Plan, y: Array, at: Array, count: int, rng: np.random.Generator) -> Array:
+def scores(
+    plan: Plan, X: Array, y: Array, at: Array, count: int, rng: np.random.Generator
+) -> Array:
     """Return the log-odds at ``at`` of ``count`` releases of two classes, (count, P)."""
-    return np.array([np.asarray(r.latent(at)) for r in releases(plan, y, count, rng)])
+    return np.array([np.asarray(r.latent(at)) for r in releases(plan, X, y, count, rng)])
 
 
 def accuracy(
-    plan: Plan, y: Array, at: Array, truth: Array, count: int, rng: np.random.Generator
+    plan: Plan, X: Array, y: Array, at: Array, truth: Array, count: int, rng: np.random.Generator
 ) -> list[float]:
     """Return the share of right classes of each release of two classes, in per cent."""
-    right = (scores(plan, y, at, count, rng) > 0) == (np.asarray(truth) > 0)
+    right = (scores(plan, X, y, at, count, rng) > 0) == (np.asarray(truth) > 0)
     return [float(share) for share in 100.0 * np.mean(right, axis=1)]
 
 
@@ -88,7 +99,7 @@ def without_privacy(model: PrivateGP, X: Array, y: Any, **public: Any) -> Any:
         return plain.fit(X, y, at=X[:1], **public).release_
 
 
-def probabilities(release: LatentRelease, at: Array, *, with_dp: bool) -> Array:
+def probabilities(release: Release, at: Array, *, with_dp: bool) -> Array:
     """Return the probability of the second class; the paper leaves the DP noise out of it."""
     mean = np.asarray(release.latent(at))
     parts = release.uncertainty(at)

@@ -21,6 +21,7 @@ EXPECTED = (
     ("selection", "Private choice of hyperparameters", "appendix, section 5.7"),
     ("figure-6", "Chosen lengthscale against ε", "figure 6"),
     ("unexpected", "Truths that the default does not expect", "beyond the paper"),
+    ("noise", "The two mechanisms", "beyond the paper"),
     ("all-defaults", "All defaults on the paper's classes", "beyond the paper"),
     ("search-or-learn", "Learning or a private search", "beyond the paper"),
     ("learning", "What is learnt, and whether it fits", "beyond the paper"),

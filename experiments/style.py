@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from cloakgp.plot.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILION
+from cloakgp.drawing.colours import BLUE, GREY, INK, ORANGE, SKY, VERMILION
 
 GREEN, PURPLE, YELLOW = "#009E73", "#CC79A7", "#F0E442"
 __all__ = ["BLUE", "GREEN", "GREY", "INK", "ORANGE", "PURPLE", "SKY", "VERMILION", "YELLOW"]

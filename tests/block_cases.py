@@ -7,9 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
-from cloakgp.inputs.blocks.scanning import scan
-from cloakgp.inputs.blocks.sources import blocks_of, output_blocks_of
+from cloakgp.data.blocks.arrays import cut_array, cut_outputs
+from cloakgp.data.blocks.dask import blocks_of, output_blocks_of
+from cloakgp.data.blocks.parquet import scan
 
 N = 1000
 RNG = np.random.default_rng(0)

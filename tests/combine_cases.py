@@ -12,10 +12,10 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
+from cloakgp.data.blocks.arrays import cut_array, cut_outputs
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
-from cloakgp.plan.parts import Chosen
 from cloakgp.privacy import Spend, total_guarantee
+from cloakgp.release.spec import Chosen
 
 KERNEL = ConstantKernel(900.0, "fixed") * RBF(15.0, "fixed")
 LATENT = ConstantKernel(4.0, "fixed") * RBF(20.0, "fixed")
@@ -79,12 +79,25 @@ PAIRS = {
         heights(1, KERNEL, noise_variance=30.0),
         heights(2, KERNEL, bounds=(20, 220), noise_variance=90.0, epsilon=1.0, delta=1e-6),
     ),
+    "gaussian": lambda: (
+        heights(1, KERNEL, noise_variance=30.0, mechanism="gaussian"),
+        heights(2, KERNEL, noise_variance=90.0, epsilon=1.0, delta=1e-6, mechanism="gaussian"),
+    ),
+    "gaussian, learnt": lambda: (
+        heights(1, mechanism="gaussian"),
+        heights(2, epsilon=1.0, n=40, mechanism="gaussian"),
+    ),
+    "both noises": lambda: (heights(1), heights(2, mechanism="gaussian")),
     "places and rows": lambda: (
         heights(1, KERNEL, noise_variance=30.0, n=300, in_blocks=True, inducing="auto"),
         heights(2, KERNEL, noise_variance=30.0),
     ),
     "inducing": lambda: (heights(1, inducing=9), heights(2)),
     "two classes": lambda: (labels(1, LATENT), labels(2, LATENT, epsilon=2.0, iterations=2)),
+    "two classes, gaussian": lambda: (
+        labels(1, LATENT, mechanism="gaussian"),
+        labels(2, LATENT, epsilon=2.0, iterations=2, mechanism="gaussian"),
+    ),
     "three classes": lambda: (labels(1, LATENT, "grade"), labels(2, LATENT, "grade")),
     "classes, learnt": lambda: (labels(1), labels(2)),
     "counts": lambda: (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from postgres_server import SHARED, Server
 
-from cloakgp.estimators.repeats import forget
+from cloakgp.estimators.spending import forget
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("random", deadline=None, print_blob=True)
@@ -65,14 +65,15 @@ def nothing_released():
 @pytest.fixture
 def unspent(monkeypatch):
     """Fail if a choice is made or noise is drawn."""
-    for name in ("mechanism.sketch.add_discrete_gaussian", "choice.utility.choose"):
+    drawn = (f"mechanism.release.add_discrete_{noise}" for noise in ("gaussian", "laplace"))
+    for name in (*drawn, "choice.utility.choose"):
         monkeypatch.setattr(f"cloakgp.privacy.{name}", lambda *_, **__: pytest.fail("spent"))
 
 
 @pytest.fixture
 def few_settings(monkeypatch):
     """Settle few settings of a learnt prior of labels or counts: tests of decoding settle all."""
-    monkeypatch.setattr("cloakgp.decode.latent.MOST_SETTLED", 3)
+    monkeypatch.setattr("cloakgp.release.mixture.MOST_SETTLED", 3)
 
 
 @pytest.fixture(scope="session")

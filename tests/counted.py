@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cloakgp.plan import plan
+from cloakgp.release import mechanism, plan
 
 
 def count_calls(monkeypatch, module, name):
@@ -25,11 +25,12 @@ def count_calls(monkeypatch, module, name):
 
 def count_designs(monkeypatch):
     """Count the designs that are solved, by whatever solver."""
-    original, calls = plan.find_design, []
+    original, calls = plan.choose_design, []
 
-    def counted(facts):
-        calls.append(facts.design)
-        return original(facts)
+    def counted(spec, **options):
+        calls.append(spec.design)
+        return original(spec, **options)
 
-    monkeypatch.setattr(plan, "find_design", counted)
+    for module in (plan, mechanism):
+        monkeypatch.setattr(module, "choose_design", counted)
     return calls

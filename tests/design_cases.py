@@ -4,7 +4,7 @@ import numpy as np
 from design_reference import squared_exponential
 
 from cloakgp.design import Prior
-from cloakgp.design.bayes.saddle import Cells, Saddle
+from cloakgp.design.bayes.saddle import Clusters, Saddle
 
 SIGMA = 0.8
 
@@ -51,7 +51,7 @@ def some_saddle(seed=0, k=3, q=2, n=8):
     V, a = rng.normal(size=(k, n)), rng.uniform(0.2, 1.0, size=n)
     L, w = rng.normal(size=(n, q)), rng.integers(1, 5, size=n).astype(float)
     tilt = rng.normal(size=(k, k))
-    cells = Cells(V * a, a, L, w, V)
+    cells = Clusters(V * a, a, L, w, V)
     saddle = Saddle(cells, (V * w) @ L, SIGMA, 0.1 * (tilt + tilt.T), 0.1 * rng.normal(size=(k, q)))
     root = rng.normal(size=(k, k))
     return saddle, root @ root.T + 0.1 * np.eye(k), rng.normal(size=(k, q)), rng

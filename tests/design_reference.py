@@ -144,8 +144,10 @@ def bayes_bound(prior, T, steps=50, enough=1e-6):
         mu = np.linalg.norm(T @ D, axis=0)
         mu = mu + 1e-13 * mu.sum() + 1e-300
         w, U = np.linalg.eigh((E @ A / mu) @ (E @ A).T / prior.sigma**2)
+        rounding = 1e-9 * w[-1]  # directions that are known beforehand are left as they are
         for even in (0.0, 0.3, 0.7, 1.0):  # from which share on directions are evened out
-            K = (U * np.where(w > even, np.maximum(w, 1e-12) ** -0.5, 1.0)) @ U.T
+            some = w > max(even, rounding)
+            K = (U * np.where(some, np.where(some, w, 1.0) ** -0.5, 1.0)) @ U.T
             best = max(best, bayes_dual(prior, K @ E, mu))
         if value - best <= enough * value:
             break

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from cloakgp.inputs.columns import Columns
+from cloakgp.data.columns import Columns
 
 
 def facts_at(X, **more):

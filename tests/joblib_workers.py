@@ -18,8 +18,8 @@ def watched_workers(monkeypatch, module):
     return made
 
 
-def silent_workers(monkeypatch, module):
-    """Give a module workers that never answer."""
+def silent_workers(monkeypatch, module, error=multiprocessing.TimeoutError):
+    """Give a module workers that never answer, or that are lost in another way."""
 
     class Silent:
         n_jobs = 2
@@ -28,6 +28,6 @@ def silent_workers(monkeypatch, module):
             pass
 
         def __call__(self, tasks):
-            raise multiprocessing.TimeoutError
+            raise error
 
     monkeypatch.setattr(module, "Parallel", Silent)

@@ -24,5 +24,5 @@ def check_derivatives(program, extras):
         difference = (there.gradient - back.gradient) / 2e-5
         np.testing.assert_allclose(difference, -H @ change, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(
-        program.lengths(people, theta)[people], here.gradient[: len(people)], rtol=1e-9
+        program.prices(people, theta)[people], here.gradient[: len(people)], rtol=1e-9
     )

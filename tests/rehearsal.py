@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from reference import no_noise
+from reference import no_noise, release_counts, release_labels
 
 from cloakgp.estimators.steps import release_plan
-from cloakgp.plan.parts import Part
-from cloakgp.privacy import Noise, release_counts, release_labels
-from cloakgp.privacy.mechanism.sketch import value_bits_for
+from cloakgp.privacy import Noise
+from cloakgp.privacy.mechanism.release import value_bits_for
+from cloakgp.release.spec import Part
 
 
 def rehearse(plan, outputs, noise=no_noise):
@@ -22,7 +22,7 @@ def rehearse(plan, outputs, noise=no_noise):
     else:
         publish = partial(release_counts, counts=outputs, cap=float(facts.hi[0]))
     publish = partial(publish, budget=facts.budget, groups=facts.groups)
-    return release_plan(plan, publish, Noise(rehearsal=noise), None, "rehearsal", facts.X)
+    return release_plan(plan, publish, Noise(rehearsal=noise), None, "rehearsal")
 
 
 def normal(seed):
@@ -33,13 +33,17 @@ def normal(seed):
 
 def restamped(made, epsilon=1.0, delta=1e-5):
     """Stamp a release without noise as private, so that it passes every check."""
+    laplace = made.facts.mechanism == "laplace"
+    delta = 0.0 if laplace else delta
     budget = replace(made.facts.budget, epsilon=epsilon, delta=delta)
     facts, sigma = replace(made.facts, budget=budget), budget.part_sigma
     parts = []
     for sketch, noisy in made.parts:
-        bits = sketch.bits + value_bits_for(sketch, sigma * noisy.sensitivity)
+        std, whole = sigma * noisy.sensitivity, laplace and sketch.bits == noisy.bits == 0
+        bits = sketch.bits + value_bits_for(sketch, std, mechanism=budget.mechanism)
+        bits = 0 if whole else bits
         values = np.rint(np.ldexp(noisy.values.astype(float), bits - noisy.bits)).astype(np.int64)
         stamp = {"values": values, "bits": bits, "sigma": sigma, "private": True}
         parts.append(Part(sketch, replace(noisy, **stamp, epsilon=epsilon, delta=delta)))
     first, *later = parts
-    return replace(made, facts=facts, sketch=first.sketch, noisy=first.noisy, later=tuple(later))
+    return replace(made, spec=facts, sketch=first.sketch, noisy=first.noisy, later=tuple(later))

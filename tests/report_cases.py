@@ -120,7 +120,7 @@ ON_A_GRID = {
 }
 
 #: Far from everybody, what it knows reaches beyond the bounds for sure.
-WIDE = {"wide": lambda: _regressor(80.0**2 * RBF(20.0)).fit(LINE, HEIGHTS)}
+WIDE = {"wide": lambda: _regressor(80.0**2 * RBF(5.0)).fit(LINE, HEIGHTS)}
 
 #: Several releases together: the pairs of ``combine_cases`` that are shown.
 COMBINED = {

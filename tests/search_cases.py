@@ -1,7 +1,10 @@
 """A small private search, its parts worked out in other ways, and the people it is about."""
 
+import math
+
 import numpy as np
 from reference import no_noise
+from reference import release_numbers as release
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import (
@@ -10,17 +13,17 @@ from cloakgp import (
     PrivateGridSearch,
     Release,
 )
-from cloakgp.privacy import Noise, release
+from cloakgp.privacy import Noise
 from cloakgp.privacy.choice import utility
 from cloakgp.privacy.choice.folds import unit_folds
 
 N = 30
 BOUNDS = (-20.0, 80.0)
-X = np.random.default_rng(0).uniform(0, 10, (N, 1))
+X = np.sort(np.random.default_rng(0).uniform(0, 10, (N, 1)), axis=0)  # as a plan puts them
 SMOOTH = 30.0 + 30.0 * np.sin(X[:, 0] / 3.0)
 WIGGLY = 30.0 + 40.0 * np.sign(np.sin(2.5 * X[:, 0]))
 POINTS = np.linspace(-1, 11, 7)[:, None]
-OWNERS = np.arange(N) // 3
+OWNERS = np.random.default_rng(1).permutation(N) // 3
 LABELS = np.where(np.sin(X[:, 0]) > 0, "yes", "no")
 GRID = {"kernel": [900 * RBF(0.5), 900 * RBF(3.0)], "noise_variance": [25.0, 400.0]}
 
@@ -48,17 +51,18 @@ def released(plan, y, noise=no_noise):
     noisy = release(
         plan.sketch, y, (facts.lo, facts.hi), facts.budget, groups=facts.groups, noise=noise
     )
-    return Release(facts=facts, sketch=plan.sketch, noisy=noisy, gap=0.0, status="")
+    return Release(spec=facts, sketch=plan.sketch, noisy=noisy, gap=0.0, status="")
 
 
 def noise_of(plan, y, points):
     """τ at points: what one standard deviation in each published value does, taken together."""
     rest = released(plan, y).predict(points)
+    std = math.sqrt(2.0) if plan.facts.mechanism == "laplace" else 1.0  # for a scale of 1
     squares = np.zeros(len(points))
     for i in range(len(plan.sketch.matrix)):
 
         def one(scale, count, i=i):
-            return np.rint(scale * (np.arange(count) == i)).astype(np.int64)
+            return np.rint(std * scale * (np.arange(count) == i)).astype(np.int64)
 
         squares += np.square(released(plan, y, one).predict(points) - rest)
     return np.sqrt(squares)

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from cloakgp.release.signature.keys import natural_bytes, string
 from cloakgp.release.signature.sshsig import NAMESPACE
-from cloakgp.release.signature.wire import natural_bytes, string
 
 needs_ssh = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None,

@@ -71,7 +71,7 @@ def test_every_room_is_on_the_page_and_in_the_picture():
     assert rooms == list(architecture.ORDER)
     for room in FOLDERS:
         assert f">{room}</text>" in PICTURE
-    assert {*architecture.WAY, "estimators", "cli", "web"} == FOLDERS
+    assert {*architecture.WAY, "estimators", "app", "cli", "web"} == FOLDERS
 
 
 def lines_of_code(folder):
@@ -107,3 +107,13 @@ def test_the_core_is_as_small_as_the_page_says(folder, words):
 def test_every_file_that_the_page_names_is_there(name):
     places = [ROOT / name, PROJECT / name, ROOT / "privacy" / "mechanism" / name]
     assert any(place.is_file() for place in places)
+
+
+def test_the_table_of_files_is_what_the_tool_writes():
+    page = (PROJECT / "CONTRIBUTING.md").read_text()
+    assert architecture.with_table(page, architecture.table()) == page
+
+
+def test_every_file_says_what_it_is_for():
+    rows = architecture.table().splitlines()[2:]
+    assert [row for row in rows if row.endswith("|  |")] == []

@@ -19,13 +19,10 @@ from numpydoc.docscrape import NumpyDocString
 
 import cloakgp
 from cloakgp import privacy
-from cloakgp.decode.decoder import Uncertainty
+from cloakgp.data.partition import MOST_BINS
+from cloakgp.data.table import MOST_EXACT
 from cloakgp.estimators.base import PrivateGP
 from cloakgp.estimators.bounds import PrivateBounds
-from cloakgp.estimators.people import MOST_EXACT
-from cloakgp.gp.places import MOST_PLACES
-from cloakgp.plan.bounds import BoundsPlan
-from cloakgp.plan.search import Forecast, SearchPlan
 from cloakgp.privacy.ledger import Balance, Entry, Receipt
 from cloakgp.privacy.mechanism.calibration import (
     LARGEST_DELTA,
@@ -34,7 +31,10 @@ from cloakgp.privacy.mechanism.calibration import (
     SMALLEST_EPSILON,
 )
 from cloakgp.release import CountRelease, LabelRelease, SignatureCheck
-from cloakgp.release.learnt import FitCheck
+from cloakgp.release.bounds_plan import BoundsPlan
+from cloakgp.release.decoder import Uncertainty
+from cloakgp.release.diagnostics import FitCheck
+from cloakgp.release.search_plan import Forecast, SearchPlan
 from cloakgp.release.verify import Check
 
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "See Also", "Notes", "Examples")
@@ -269,10 +269,15 @@ FAMILIES = {
         (*ESTIMATORS, cloakgp.PrivateGridSearch),
         {
             *("kernel", "prior_mean", "y", "of", "clip", "plan", "return_std"),
-            *("groups of compare_max_rows", "random_state of sample_y", "X of score"),
+            *(
+                "groups of compare_max_contributions",
+                "groups of compare_max_rows",
+                "random_state of sample_y",
+                "X of score",
+            ),
             *("epsilon of PrivateGridSearch", "ledger of PrivateGridSearch"),
             *("random_state of PrivateGridSearch", "**options of PrivateGridSearch"),
-            "max_rows of PrivateGridSearch",
+            "mechanism of PrivateGridSearch",
         },
     ),
     "releases": (
@@ -284,10 +289,6 @@ FAMILIES = {
     ),
     "kernels": ((cloakgp.kernels.KDELengthscale, cloakgp.kernels.KDELengthscaleNearby), set()),
     "designs": (tuple(getattr(cloakgp.design, n) for n in ("total", "volume", "worst")), set()),
-    "sketches": (
-        (privacy.release, privacy.release_labels, privacy.release_counts),
-        set(),
-    ),
     "choices": ((privacy.select, privacy.select_labels, privacy.utility_sensitivity), set()),
     "shares": ((privacy.split_budget, privacy.recommend_split), set()),
     "totals": ((privacy.total_guarantee, privacy.total_delta), set()),
@@ -322,7 +323,7 @@ def test_what_is_shared_is_described_in_the_same_words(family):
 
 
 def test_limits_are_told_as_they_are():
-    limits = f'"auto": all of up to {MOST_EXACT:,}; more are gathered at up to {MOST_PLACES} public'
+    limits = f'"auto": all of up to {MOST_EXACT:,}; more are gathered at up to {MOST_BINS} public'
     for cls in ESTIMATORS:
         assert limits in described(parsed(cls)["Parameters"])["inducing"][1]
     told = described(parsed(privacy.gaussian_sigma)["Parameters"])

@@ -16,7 +16,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from cloakgp import Release
-from cloakgp.estimators.repeats import forget
+from cloakgp.estimators.spending import forget
 
 GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
 SCRIPTS = sorted(GALLERY.glob("plot_*.py"))

@@ -17,7 +17,7 @@ MOMENTS = [
     "scipy.linalg",
     "sklearn.base",
     "pandas",
-    "cloakgp.plan.plan",
+    "cloakgp.release.plan",
 ]
 
 
@@ -107,20 +107,8 @@ def test_every_public_name_is_there_although_nothing_is_loaded_beforehand():
         "assert all(getattr(cloakgp, name) is not None for name in cloakgp.__all__); "
         "assert set(cloakgp.__all__) <= set(dir(cloakgp)); "
         "assert cloakgp.release.release.Release is cloakgp.Release; "
-        "assert cloakgp.datasets.make_heights and cloakgp.gp and cloakgp.plan.plan.Plan"
+        "assert cloakgp.datasets.make_heights and cloakgp.gp and cloakgp.release.plan.Plan"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = cloakgp.nonsense
-
-
-@pytest.mark.parametrize(("told", "threads"), [(None, "1"), ("3", "3")])
-def test_linear_algebra_has_one_thread_unless_told_otherwise(told, threads, monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if told is not None:
-        monkeypatch.setenv("OMP_NUM_THREADS", told)
-    words = "import atexit, os, sys; sys.argv = ['cloakgp', '--help']\n"
-    words += "atexit.register(lambda: print('threads', os.environ['OMP_NUM_THREADS']))\n"
-    words += "from cloakgp.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True)
-    assert f"threads {threads}" in done.stdout

@@ -1,9 +1,11 @@
-"""Draw docs/architecture.svg: the way of X, y and s through the rooms, and who imports whom.
+"""Draw docs/architecture.svg, the way of X, y and s through the rooms and who imports whom, and
+write the table of files in CONTRIBUTING.md.
 
     python -m tools.architecture
 
-The arrows between rooms are the imports of the source, so the picture cannot lie.  The way of the
-data is written down here, as in docs/architecture.md.
+The arrows between rooms are the imports of the source, and the table is made of the first lines of
+its docstrings, so neither can lie.  The way of the data is written down here, as in
+docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -16,37 +18,42 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "cloakgp"
 PICTURE = ROOT / "docs" / "architecture.svg"
+TABLE = ROOT / "CONTRIBUTING.md"
+#: The table lies between these lines.
+BEGIN, END = "<!-- files: python -m tools.architecture -->", "<!-- end of files -->"
 
 #: The rooms as data pass through them, and what each does.
 WAY = {
-    "inputs": ("checks what", "it is given"),
+    "data": ("checks what", "it is given"),
     "gp": ("a prior: kernel,", "exact or sparse"),
     "design": ("chooses T, with", "a certificate"),
-    "plan": ("forecasts the", "error, for free"),
     "privacy": ("adds the noise:", "s = T u + σ z"),
-    "decode": ("from s to", "predictions"),
-    "release": ("what was", "published"),
+    "release": ("decodes s: what", "was published"),
+    "drawing": ("what pictures", "and pages show"),
+    "report": ("a release as", "one HTML page"),
     "plot": ("pictures of", "plan and release"),
 }
 #: The rooms in the order of imports: each imports from those on its left.
 ORDER = (
     "privacy",
-    "inputs",
+    "data",
     "gp",
     "design",
-    "decode",
-    "plan",
     "release",
+    "drawing",
+    "report",
     "plot",
     "estimators",
-    "cli",
+    "app",
     "web",
+    "cli",
 )
 
 INK, PAPER, PALE, GREY = "#1f2933", "#ffffff", "#f3f5f7", "#7b8794"
 BLUE, RED, GREEN = "#1f6fb2", "#c0392b", "#2a8a4a"
 #: Of the arrows that leave each room.
-COLOURS = (GREY, "#b7791f", INK, BLUE, "#0b7285", "#5f3dc4", GREEN, "#a61e4d", BLUE, "#495057", INK)
+COLOURS = (GREY, "#b7791f", INK, BLUE, "#0b7285", "#5f3dc4")
+COLOURS = (*COLOURS, GREEN, "#a61e4d", BLUE, "#495057", INK, "#b7791f")
 WIDTH, HEIGHT = 1120, 590
 BOX, GAP, TALL, LEFT = 116, 20, 62, 26
 TOP, ROW = 150, 400
@@ -99,9 +106,9 @@ def _way() -> list[str]:
     parts = [
         _text(LEFT, 28, "The way of X, y and s", 17, text_anchor="start", font_weight="bold"),
         _box(LEFT - 16, 44, WIDTH - 20, 224, fill=PALE),
-        _text(LEFT, 64, "cli, web, estimators", 13, text_anchor="start", font_weight="bold"),
+        _text(LEFT, 64, "cli, web, app, estimators", 13, text_anchor="start", font_weight="bold"),
         _text(
-            LEFT + 146,
+            LEFT + 180,
             64,
             "they hand X, y and s from room to room, and keep nothing of y",
             text_anchor="start",
@@ -118,23 +125,25 @@ def _way() -> list[str]:
         colour = BLUE if rooms.index(other) <= rooms.index("privacy") else GREEN
         parts.append(_line([(place[one] + BOX, middle), (place[other] - 3, middle)], colour))
     parts += [
-        _line([(place["inputs"] + BOX / 2, 96), (place["inputs"] + BOX / 2, TOP - 3)], BLUE),
-        _text(place["inputs"] + BOX / 2, 90, "X, public", 13, fill=BLUE, font_weight="bold"),
+        _line([(place["data"] + BOX / 2, 96), (place["data"] + BOX / 2, TOP - 3)], BLUE),
+        _text(place["data"] + BOX / 2, 90, "X, public", 13, fill=BLUE, font_weight="bold"),
         _line([(core + BOX / 2, 96), (core + BOX / 2, TOP - 3)], RED),
         _text(core + BOX / 2, 90, "y, private", 13, fill=RED, font_weight="bold"),
         _text(core - GAP - BOX / 2, TOP - 10, "T, (ε, δ)", 13, fill=BLUE, font_weight="bold"),
-        _text(place["decode"] + BOX / 2, TOP - 10, "s, public", 13, fill=GREEN, font_weight="bold"),
+        _text(
+            place["release"] + BOX / 2, TOP - 10, "s, public", 13, fill=GREEN, font_weight="bold"
+        ),
         _line(
             [
                 (place["gp"] + BOX / 2, TOP + TALL),
                 (place["gp"] + BOX / 2, TOP + TALL + 22),
-                (place["decode"] + BOX / 2, TOP + TALL + 22),
-                (place["decode"] + BOX / 2, TOP + TALL + 3),
+                (place["release"] + BOX / 2, TOP + TALL + 22),
+                (place["release"] + BOX / 2, TOP + TALL + 3),
             ],
             BLUE,
         ),
         _text(
-            (place["gp"] + place["decode"] + BOX) / 2,
+            (place["gp"] + place["release"] + BOX) / 2,
             TOP + TALL + 38,
             "the prior, which decoding needs again",
             fill=BLUE,
@@ -218,5 +227,28 @@ def picture(found: set[tuple[str, str, bool]]) -> str:
     )
 
 
+def table(source: Path = SOURCE) -> str:
+    """Return the table of files: what each is for, by the first line of its docstring."""
+    rows = ["| file | what it is for |", "|---|---|"]
+    for path in sorted(source.rglob("*.py"), key=lambda p: (p.parent.parts, p.name)):
+        words = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0]
+        words = " ".join(words.split()).replace("``", "`").replace("|", "\\|")
+        name = path.relative_to(source).as_posix()
+        if path.name == "__init__.py":
+            folder = path.parent.relative_to(source).as_posix()
+            name = "`cloakgp`" if folder == "." else f"**`{folder}/`**"
+        else:
+            name = f"`{name}`"
+        rows.append(f"| {name} | {words} |")
+    return "\n".join(rows)
+
+
+def with_table(page: str, made: str) -> str:
+    """Return a page with the table in its place."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n{made}\n{END}{rest.split(END)[1]}"
+
+
 if __name__ == "__main__":
     PICTURE.write_text(picture(arrows()))
+    TABLE.write_text(with_table(TABLE.read_text(), table()))

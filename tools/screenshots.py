@@ -16,9 +16,9 @@ from typing import Any
 
 from cloakgp import Ledger, PrivateGPRegressor
 from cloakgp.datasets import make_heights
-from cloakgp.web.app import planner_app
 from cloakgp.web.planner import Planner
-from cloakgp.web.work import Worker
+from cloakgp.web.routes import planner_app
+from cloakgp.web.tasks import Worker
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT / "tests"))

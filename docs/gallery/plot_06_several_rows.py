@@ -40,23 +40,23 @@ model = PrivateGPRegressor(
 # The plan, and how many rows to keep
 # -----------------------------------
 # A patient with twelve rows has no more weight than a patient with one, so the twelve have to share
-# it. ``max_rows`` can keep fewer of them and leave the others unread, which wastes data but may
-# save noise. Which rows stay follows from public facts alone. Whether that is worth it can be told
-# in advance; the last column is what counts.
-limits = model.compare_max_rows(visits, groups=owner, limits=(1, 2, 4, None))
+# it. ``max_contributions`` can keep fewer of them and leave the others unread, which wastes data
+# but may save noise. Which rows stay follows from public facts alone. Whether that is worth it can
+# be told in advance; the last column is what counts.
+limits = model.compare_max_contributions(visits, groups=owner, limits=(1, 2, 4, None))
 print(limits.drop(columns="rows_left_out").round(2).to_string(index=False))
 
 # %%
 # There is not much between them, because the default design finds good weights for any number of
 # rows. Two rows of each patient are as good as any other number, and easy to explain.
-plan = model.plan(visits, groups=owner, max_rows=2)
+plan = model.plan(visits, groups=owner, max_contributions=2)
 print(plan)
 
 # %%
 # The release
 # -----------
 # ``fit`` is given the same owners and the same limit as the plan, and refuses anything else.
-model.fit(visits, pressure, groups=owner, max_rows=2, plan=plan)
+model.fit(visits, pressure, groups=owner, max_contributions=2, plan=plan)
 release = model.release_
 figure = release.plot()
 

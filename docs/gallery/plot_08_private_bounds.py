@@ -42,7 +42,7 @@ print(plan.choice)
 # First the bounds are chosen, then the curve is released with them: one spend, one guarantee.
 model.fit(experience, earnings, plan=plan)
 release = model.release_
-lo, hi = release.facts.lo[0], release.facts.hi[0]
+lo, hi = release.spec.lo[0], release.spec.hi[0]
 print(f"bounds chosen: {lo:,.0f} to {hi:,.0f} euros; total epsilon {release.total_epsilon:.3g}")
 
 # %%

@@ -38,10 +38,10 @@ print(f"{ledger.remaining('heights'):.2f} may be spent")
 # Plan, look, spend
 # -----------------
 # A model that knows the ledger cannot forget it. Plans are free, so Anna looks at what she would
-# get before she spends.
-model = PrivateGPRegressor(
-    bounds=(40, 200), epsilon=0.6, delta=1e-5, ledger=ledger, dataset="heights"
-)
+# get before she spends. The three have agreed on Gaussian noise: for one release Laplace noise is
+# better, but its epsilons are simply added up.
+model = PrivateGPRegressor(bounds=(40, 200), epsilon=0.6, delta=1e-5, mechanism="gaussian")
+model.set_params(ledger=ledger, dataset="heights")
 plan = model.plan(ages)
 print(f"Anna's plan: noise of {plan.forecast_rmse:.1f} cm for epsilon = {plan.epsilon}")
 model.fit(ages, heights, plan=plan)
@@ -49,10 +49,10 @@ left = [2.0, ledger.remaining("heights")]
 print(f"spent: {ledger.spent('heights'):.2f}, may still be spent: {left[-1]:.2f}")
 
 # %%
-# What is left is *more* than 2 − 0.6. Releases together cost less than the sum of their epsilons,
-# and the ledger has the exact total. Ben and Chloe look at it, and at what Anna has published,
-# before they decide how much to spend. That is allowed: the cap holds for sizes that were chosen by
-# what was seen.
+# What is left is *more* than 2 − 0.6. Gaussian releases together cost less than the sum of their
+# epsilons, and the ledger has the exact total. Ben and Chloe look at it, and at what Anna has
+# published, before they decide how much to spend. That is allowed: the cap holds for sizes that
+# were chosen by what was seen.
 for who, epsilon in (("Ben", 0.9), ("Chloe", 0.7)):
     model.set_params(epsilon=epsilon).fit(ages, heights)
     left.append(ledger.remaining("heights"))

@@ -17,6 +17,7 @@ from experiments.outcomes import accuracy
 EPSILON, DELTA = 1.0, 0.01
 LEARNT, FIXED = "all defaults", "fixed default of 0.1.0"
 DIGITS, STRIPES = "digits, low or high, 256 people", "stripes, 200 people"
+METHODS: dict[str, dict[str, Any]] = {LEARNT: {}, FIXED: {"learn": False, "mechanism": "gaussian"}}
 Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
@@ -52,12 +53,12 @@ def _stripes(split: int) -> Split:
 def _rows(run: Run, name: str, data: Split, split: int) -> list[list[Any]]:
     X, y, at, truth = (np.asarray(part) for part in data)
     rows = []
-    for method, learn in ((LEARNT, "auto"), (FIXED, False)):
+    for method, how in METHODS.items():
         model = PrivateGPClassifier(
-            classes=np.unique(truth).tolist(), epsilon=EPSILON, delta=DELTA, learn=learn
+            classes=np.unique(truth).tolist(), epsilon=EPSILON, delta=DELTA, **how
         )
         rng = run.rng("noise", name, split)
-        found = accuracy(model.plan(X, at=at), y, at, truth, run.choose(2, 1), rng)
+        found = accuracy(model.plan(X, at=at), X, y, at, truth, run.choose(2, 1), rng)
         rows.append([name, split, method, float(np.mean(found))])
     return rows
 

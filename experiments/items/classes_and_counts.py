@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor
 from cloakgp.datasets import incident_rate, make_incidents
-from cloakgp.release.outcomes import CountRelease, LabelRelease
+from cloakgp.release.latent import CountRelease, LabelRelease
 from experiments import words
 from experiments.item import Item, Result, Run
 from experiments.outcomes import releases, versus, without_privacy
@@ -82,7 +82,7 @@ def _ten(run: Run, epsilon: float, split: int) -> list[tuple[float, int, int, fl
         found = [without_privacy(model, X, y)]
     else:
         draws = 1
-        found = list(releases(model.plan(X), y, draws, run.rng("noise", "ten", epsilon, split)))
+        found = list(releases(model.plan(X), X, y, draws, run.rng("noise", "ten", epsilon, split)))
     rows = []
     for number, release in enumerate(found):
         assert isinstance(release, LabelRelease)
@@ -107,7 +107,7 @@ def _fit(run: Run, name: str, epsilon: float, seed: int, draws: int) -> list[Cou
     plan = model.plan(X, exposure=frame["years"])
     # The same noise for both kernels.
     rng = run.rng("noise", "counts", epsilon, seed)
-    return list(releases(plan, frame["incidents"].to_numpy(), draws, rng))
+    return list(releases(plan, X, frame["incidents"].to_numpy(), draws, rng, frame["years"]))
 
 
 def _counts(

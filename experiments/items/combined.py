@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import Plan, PrivateGPRegressor
-from cloakgp.privacy import Noise, gaussian_epsilon, gaussian_sigma
-from cloakgp.privacy import release as release_sketch
+from cloakgp.privacy import gaussian_epsilon, gaussian_sigma
 from cloakgp.release.release import Release
 from experiments import words
+from experiments.draw import rehearsed
 from experiments.item import Item, Result, Run
 from experiments.style import BLUE, GREY, INK, ORANGE, panels, title
 from experiments.truths import BOUNDS, TRUTHS
@@ -70,7 +70,12 @@ def compute(run: Run) -> Result:
 def _plan(X: Array, epsilon: float, kernel: Any = None) -> Plan:
     noise = None if kernel is None else NOISE**2
     estimator = PrivateGPRegressor(
-        kernel, bounds=BOUNDS, epsilon=epsilon, delta=DELTA, noise_variance=noise
+        kernel,
+        bounds=BOUNDS,
+        epsilon=epsilon,
+        delta=DELTA,
+        noise_variance=noise,
+        mechanism="gaussian",  # the same for everybody and for a part of them
     )
     return estimator.plan(X)
 
@@ -86,10 +91,10 @@ def _known(run: Run, people: int, epsilon: float) -> list[list[Any]]:
     kernel = ConstantKernel(SPREAD**2, "fixed") * RBF(LENGTH, "fixed")
     points = np.linspace(1.0, 59.0, 40)[:, None]
     rng, y = np.random.default_rng(0), np.full(people, 50.0)  # variances do not depend on y
-    one, other = (_release(_plan(X[k::2], epsilon, kernel), y[k::2], rng) for k in (0, 1))
+    one, other = (rehearsed(_plan(X[k::2], epsilon, kernel), X[k::2], y[k::2], rng) for k in (0, 1))
     found = {
-        WHOLE: _release(_plan(X, epsilon, kernel), y, rng),
-        LOUDER: _release(_plan(X, _louder(epsilon), kernel), y, rng),
+        WHOLE: rehearsed(_plan(X, epsilon, kernel), X, y, rng),
+        LOUDER: rehearsed(_plan(X, _louder(epsilon), kernel), X, y, rng),
         HALVES: Release.combine([one, other]),
         HALF: one,
     }
@@ -97,19 +102,6 @@ def _known(run: Run, people: int, epsilon: float) -> list[list[Any]]:
         [people, name, epsilon, float(np.sqrt(np.mean(r.predict(points, return_std=True)[1] ** 2)))]
         for name, r in found.items()
     ]
-
-
-def _release(plan: Plan, y: Array, rng: np.random.Generator) -> Release:
-    """Return a rehearsed release of a plan."""
-
-    def draw(scale: float, count: int) -> Any:
-        return np.rint(scale * rng.standard_normal(count)).astype(np.int64)
-
-    facts = plan.facts
-    bounds = (facts.lo, facts.hi)
-    noisy = release_sketch(plan.sketch, y, bounds, facts.budget, noise=Noise(rehearsal=draw))
-    given = {"gap": plan.gap, "status": plan.design.status}
-    return Release.of(facts=facts, sketch=plan.sketch, noisy=noisy, **given)
 
 
 def _scored(release: Release, points: Array, truth: Array) -> list[float]:
@@ -131,10 +123,11 @@ def _halves(run: Run, people: int, epsilon: float) -> list[list[Any]]:
         for number in range(run.choose(6, 1)):
             rng = run.rng("halves", people, epsilon, curve.name, number)
             y = curve.draw(X, rng)
-            one, other = _release(first, y[half], rng), _release(second, y[~half], rng)
+            one = rehearsed(first, X[half], y[half], rng)
+            other = rehearsed(second, X[~half], y[~half], rng)
             found = {
-                WHOLE: _release(whole, y, rng),
-                LOUDER: _release(louder, y, rng),
+                WHOLE: rehearsed(whole, X, y, rng),
+                LOUDER: rehearsed(louder, X, y, rng),
                 HALVES: Release.combine([one, other], people="disjoint"),
                 HALF: one,
             }
@@ -161,9 +154,11 @@ def _years(run: Run, epsilon: float) -> list[list[Any]]:
     for number in range(run.choose(6, 1)):
         rng = run.rng("years", epsilon, number)
         outputs = [np.clip(_drift(X) + NOISE * rng.standard_normal(n), *BOUNDS) for X in inputs]
-        years = [_release(plan, y, rng) for plan, y in zip(plans, outputs, strict=True)]
+        years = [
+            rehearsed(plan, X, y, rng) for plan, X, y in zip(plans, inputs, outputs, strict=True)
+        ]
         found = {
-            AT_ONCE: _release(at_once, np.concatenate(outputs), rng),
+            AT_ONCE: rehearsed(at_once, np.vstack(inputs), np.concatenate(outputs), rng),
             ALL_YEARS: Release.combine(years),
             LAST_YEAR: years[-1],
         }
@@ -213,7 +208,7 @@ def _result(run: Run, known: pd.DataFrame, halves: pd.DataFrame, years: pd.DataF
             "Halves, learnt: made-up people with one input and outputs within 0 and 100, the "
             f"curves {words.listed(CURVES)}, {run.choose(6, 1)} releases of each; error is the "
             "root mean square of the curve's. Nobody is in both halves, so each person has paid ε "
-            "once.",
+            "once. All noise is Gaussian.",
             f"Years: {run.choose(EACH_YEAR, 30)} people a year, age and year as inputs, a curve "
             f"over age that rises and moves; {run.choose(6, 1)} releases of each. A person who is "
             "in all years has paid for each of them; *all years at once* is one release with ε, "

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from cloakgp.gp.defaults import default_kernel
+from cloakgp.release.decode import decoder_for
 from experiments import heights, words
 from experiments.draw import releases, without_privacy
 from experiments.item import Item, Result, Run
@@ -28,15 +29,15 @@ def compute(run: Run) -> Result:
     for method, make in heights.METHODS.items():
         run.say(method)
         plan = make(X).plan(X, at=points)
-        parts = plan.facts.decoder(plan.sketch.rounded).uncertainty(points)
+        parts = decoder_for(plan.facts, plan.sketch.rounded).uncertainty(points)
         plans[method] = plan
-        drawn[method] = releases(plan, y, points, SAMPLES, run.rng("figure 1", method))
+        drawn[method] = releases(plan, X, y, points, SAMPLES, run.rng("figure 1", method))
         curves.append(
             pd.DataFrame(
                 {
                     "method": method,
                     "age": AGES,
-                    "without_privacy_cm": without_privacy(plan, y, points),
+                    "without_privacy_cm": without_privacy(plan, X, y, points),
                     "noise_std_cm": parts.dp,
                     "latent_std_cm": parts.latent,
                 }
@@ -64,7 +65,7 @@ def compute(run: Run) -> Result:
         "less with five inducing inputs, little gain from variable lengthscales",
         setting=f"noise (standard deviation) of the standard method {told(standard)}; variable "
         f"lengthscale {told(variable)}; sparse {told(sparse)}",
-        best=f"all defaults (bayes design and decoding): {told(ours)}",
+        best=f"all defaults: {told(ours)}",
         conclusion=conclusion,
         tables={
             "noise": noise.reset_index(names="noise in cm"),
@@ -88,7 +89,7 @@ def _noise(curves: pd.DataFrame, plans: dict, X: np.ndarray) -> pd.DataFrame:
     rows = {}
     for method, plan in plans.items():
         own = curves[curves["method"] == method].set_index("age")["noise_std_cm"]
-        decoder = plan.facts.decoder(plan.sketch.rounded)
+        decoder = decoder_for(plan.facts, plan.sketch.rounded)
         rows[method] = {f"at {age}": own[age] for age in MARKS} | {
             "largest": own.max(),
             "over the women": float(np.sqrt(np.mean(decoder.dp_variance(X)))),

@@ -8,6 +8,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from cloakgp.release.decode import decoder_for
 from experiments import heights, words
 from experiments.draw import releases, without_privacy
 from experiments.item import Item, Result, Run
@@ -29,10 +30,10 @@ def compute(run: Run) -> Result:
     for method, make in heights.METHODS.items():
         run.say(method)
         plan = make(X).plan(X, at=points)
-        decoder = plan.facts.decoder(plan.sketch.rounded)
+        decoder = decoder_for(plan.facts, plan.sketch.rounded)
         noise = np.sqrt(decoder.dp_variance(points))
         women = np.sqrt(decoder.dp_variance(X))
-        shown = releases(plan, y, points, 1, run.rng("figure 2", method))[0]
+        shown = releases(plan, X, y, points, 1, run.rng("figure 2", method))[0]
         rows[method] = {
             "at 50 kg, 60 years": noise[-1],
             "over the women": float(np.sqrt(np.mean(women**2))),
@@ -43,7 +44,7 @@ def compute(run: Run) -> Result:
         frame |= {"private_cm": shown[:-1], "noise_std_cm": noise[:-1]}
         maps.append(pd.DataFrame(frame))
         fine = _grid(45)
-        pictures[method] = (fine, without_privacy(plan, y, fine), plan.facts.model)
+        pictures[method] = (fine, without_privacy(plan, X, y, fine), plan.facts.model)
     noise = pd.DataFrame.from_dict(rows, orient="index")
     maps = pd.concat(maps, ignore_index=True)
     standard, variable, sparse, ours = (noise.loc[m] for m in heights.METHODS)

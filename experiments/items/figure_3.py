@@ -23,10 +23,10 @@ LENGTHSCALE = 3.0
 #: Latent means beyond this are not drawn.
 VIEW = 8.0
 
-THEIRS, SAME, OURS = "paper's method", "bayes, the paper's kernel", "bayes, all defaults"
+THEIRS, SAME, OURS = "paper's method", "bayes, the paper's kernel", "ours, all defaults"
 METHODS: dict[str, dict[str, Any]] = {
     THEIRS: {"kernel": ConstantKernel(1.0) * RBF(LENGTHSCALE), **PAPER},
-    SAME: {"kernel": ConstantKernel(1.0) * RBF(LENGTHSCALE)},
+    SAME: {"kernel": ConstantKernel(1.0) * RBF(LENGTHSCALE), "mechanism": "gaussian"},
     OURS: {},
 }
 #: Counts from here on have few people, as the paper says.
@@ -60,7 +60,7 @@ def compute(run: Run) -> Result:
         with_dp = method != THEIRS
         known = probabilities(plain, at, with_dp=False)
         floor[method] = (known, np.asarray(plain.latent(at)))
-        found = list(releases(model.plan(X, at=at), y, draws, run.rng("noise", method)))
+        found = list(releases(model.plan(X, at=at), X, y, draws, run.rng("noise", method)))
         drawn[method] = np.array([probabilities(r, at, with_dp=with_dp) for r in found])
         latent[method] = np.array([np.asarray(r.latent(at)) for r in found])
         off = np.abs(drawn[method] - known)

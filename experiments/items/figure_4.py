@@ -24,7 +24,8 @@ WEAK = 25.0
 #: Two steps at ε/2 and δ/2 each: by the classical calibration they have the noise of two steps that
 #: share (ε/√2, δ/2) as Gaussians do.
 ADDED = {"epsilon": EPSILON / np.sqrt(2.0), "delta": DELTA / 2.0}
-TOTAL = {"design": "total", "decode": "direct", "target": "points"}
+BAYES = {"mechanism": "gaussian"}
+TOTAL = BAYES | {"design": "total", "decode": "direct", "target": "points"}
 
 #: Name, steps, kernel variance, options, what the paper prints for it.
 ROWS: tuple[tuple[str, int, float, dict[str, Any], float | None], ...] = (
@@ -32,10 +33,10 @@ ROWS: tuple[tuple[str, int, float, dict[str, Any], float | None], ...] = (
     ("paper's method", 2, 1.0, PAPER, None),
     ("paper's method, adding ε and δ", 2, 1.0, PAPER | ADDED, PRINTED["two"]),
     ("total, direct", 1, 1.0, TOTAL, None),
-    ("bayes", 1, 1.0, {}, None),
-    ("bayes", 2, 1.0, {}, None),
-    ("bayes, weak prior", 1, WEAK, {}, None),
-    ("bayes, weak prior", 2, WEAK, {}, None),
+    ("bayes", 1, 1.0, BAYES, None),
+    ("bayes", 2, 1.0, BAYES, None),
+    ("bayes, weak prior", 1, WEAK, BAYES, None),
+    ("bayes, weak prior", 2, WEAK, BAYES, None),
 )
 
 
@@ -124,7 +125,7 @@ def _runs(
     at, _ = stripes_grid()
     plan = made.plan(X, at=at)
     with_dp = made.decode == "bayes"
-    found = releases(plan, y, count, run.rng("figure 4", key, seed))
+    found = releases(plan, X, y, count, run.rng("figure 4", key, seed))
     return [probabilities(r, at, with_dp=with_dp).tolist() for r in found]
 
 

@@ -31,7 +31,7 @@ WEAK_FLOOR = "without privacy, weak prior"
 METHODS: dict[str, tuple[float, dict[str, Any]]] = {
     THEIRS: (1.0, PAPER),
     TOTAL: (1.0, {"design": "total", "decode": "direct", "target": "points"}),
-    OURS: (WEAK, {}),
+    OURS: (WEAK, {"mechanism": "gaussian"}),
 }
 
 
@@ -78,7 +78,7 @@ def _reached(
         return float(100 * np.mean((known > 0) == (digits.y_test == 1)))
     plan = model.plan(digits.X_train, at=digits.X_test)
     rng = run.rng("figure 5", method, len(Z), scale, split)
-    found = accuracy(plan, digits.y_train, digits.X_test, digits.y_test, draws, rng)
+    found = accuracy(plan, digits.X_train, digits.y_train, digits.X_test, digits.y_test, draws, rng)
     return float(np.mean(found))
 
 

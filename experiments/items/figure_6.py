@@ -16,7 +16,7 @@ EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 20.0)
 LENGTHSCALES = (3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0)
 METHODS = {
     "unbiased decoding (total, direct)": {"design": "total", "decode": "direct"},
-    "our defaults (bayes)": {},
+    "our defaults (bayes)": {"mechanism": "gaussian"},
 }
 
 

@@ -11,10 +11,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import Plan, PrivateGPRegressor
-from cloakgp.privacy import Noise
-from cloakgp.privacy import release as release_sketch
-from cloakgp.release.release import Release
 from experiments import heights, words
+from experiments.draw import rehearsed
 from experiments.item import Item, Result, Run
 from experiments.style import BLUE, GREY, ORANGE, panels, title
 
@@ -25,6 +23,11 @@ PEOPLE, TOO_LONG = 2_000, 5.0
 EPSILONS, DELTA = (1.0, 3.0, 10.0), 1e-5
 RIGHT, WRONG, LEARNT = "right kernel", f"lengthscale {TOO_LONG:g} times too long", "learnt"
 COVERAGE = 0.95
+#: What intervals for people rest on, as options of the estimator.
+PRIORS: dict[str, dict[str, Any]] = {
+    "0.1.0's default": {"learn": False, "mechanism": "gaussian"},
+    LEARNT: {},
+}
 
 
 def compute(run: Run) -> Result:
@@ -52,21 +55,6 @@ def compute(run: Run) -> Result:
     return _result(run, alarms, people)
 
 
-def _release(plan: Plan, y: np.ndarray, rng: np.random.Generator) -> Release:
-    """Return a rehearsed release of a plan."""
-
-    def draw(scale: float, count: int) -> Any:
-        return np.rint(scale * rng.standard_normal(count)).astype(np.int64)
-
-    facts = plan.facts
-    noisy = release_sketch(
-        plan.sketch, y, (facts.lo, facts.hi), facts.budget, noise=Noise(rehearsal=draw)
-    )
-    return Release.of(
-        facts=facts, sketch=plan.sketch, noisy=noisy, gap=plan.gap, status=plan.design.status
-    )
-
-
 def _alarms(run: Run, epsilon: float, length: float) -> list[list[Any]]:
     """Return for each release whether the check sounds an alarm."""
     n = run.choose(PEOPLE, 300)
@@ -85,14 +73,14 @@ def _alarms(run: Run, epsilon: float, length: float) -> list[list[Any]]:
     rows = []
     for number in range(run.choose(30, 3)):
         rng = run.rng("truth", epsilon, length, number)
-        f = _function(X[:, 0], length, rng)
+        f = draw_function(X[:, 0], length, rng)
         y = 50.0 + SPREAD * f + NOISE * rng.standard_normal(n)
         for name, plan in plans.items():
-            rows.append([name, epsilon, length, bool(_release(plan, y, rng).check().alarm)])
+            rows.append([name, epsilon, length, bool(rehearsed(plan, X, y, rng).check().alarm)])
     return rows
 
 
-def _function(x: np.ndarray, length: float, rng: np.random.Generator) -> np.ndarray:
+def draw_function(x: np.ndarray, length: float, rng: np.random.Generator) -> np.ndarray:
     """Return a draw of a Gaussian process of variance 1, from random waves."""
     waves = 400
     frequency = rng.standard_normal(waves) / length
@@ -114,10 +102,10 @@ def _new_people(run: Run, epsilon: float) -> list[list[Any]]:
             order = rng.permutation(len(y))
             test, train = order[: len(y) // 4], order[len(y) // 4 :]
             settings = {"bounds": bounds, "epsilon": epsilon, "delta": DELTA}
-            for prior, learn in (("0.1.0's default", False), (LEARNT, "auto")):
-                plan = PrivateGPRegressor(learn=learn, **settings).plan(X[train])
+            for prior, how in PRIORS.items():
+                plan = PrivateGPRegressor(**how, **settings).plan(X[train])
                 for _ in range(run.choose(6, 2)):
-                    release = _release(plan, y[train], rng)
+                    release = rehearsed(plan, X[train], y[train], rng)
                     low, high = release.predict_interval(X[test], COVERAGE, of="person")
                     inside = np.mean((low <= y[test]) & (y[test] <= high))
                     rows.append([name, epsilon, prior, float(inside)])

@@ -18,6 +18,8 @@ from experiments.truths import BOUNDS, PEOPLE, TRUTHS, Array, Truth
 
 SIZES, EPSILONS, DELTA = (300, 1_500), (1.0, 3.0), 1e-5
 NAMES = ("gentle arc", "trend", "waves", "step", "rough", "two scales")
+#: One noise for everybody, so that what is compared is how hyperparameters are found.
+SETTINGS: dict[str, Any] = {"bounds": BOUNDS, "delta": DELTA, "mechanism": "gaussian"}
 #: The kernels that are searched: lengthscales in units of the default, one spread and one noise.
 FACTORS, SPREAD, NOISE = (2.0, 1.0, 0.5, 0.25, 0.125), 0.25, 0.1
 #: The share of the budget that the choice gets.
@@ -46,9 +48,9 @@ def _rows(run: Run, n: int, epsilon: float) -> list[list[Any]]:
     candidates = [_candidate(X, factor, share.release_epsilon) for factor in FACTORS]
     folds = [choice.folds_of(model, X) for model in candidates]
     sensitivity = choice.sensitivities(folds, "absolute", BOUNDS)
-    final = [Drawer(model.plan(X), at) for model in candidates]
-    whole = [Drawer(_candidate(X, factor, epsilon).plan(X), at) for factor in FACTORS]
-    learnt = Drawer(PrivateGPRegressor(bounds=BOUNDS, epsilon=epsilon, delta=DELTA).plan(X), at)
+    final = [Drawer(model.plan(X), X, at) for model in candidates]
+    whole = [Drawer(_candidate(X, factor, epsilon).plan(X), X, at) for factor in FACTORS]
+    learnt = Drawer(PrivateGPRegressor(**SETTINGS, epsilon=epsilon).plan(X), X, at)
     rows: list[list[Any]] = []
     for truth in (truth for truth in TRUTHS if truth.name in NAMES):
         y = truth.draw(X, run.rng("outputs", truth.name, n))
@@ -68,9 +70,9 @@ def _candidate(X: Array, factor: float, epsilon: float) -> PrivateGPRegressor:
     width = BOUNDS[1] - BOUNDS[0]
     kernel = ConstantKernel((SPREAD * width) ** 2) * RBF(factor * default_lengths(X))
     model = PrivateGPRegressor(
-        kernel, bounds=BOUNDS, epsilon=epsilon, delta=DELTA, noise_variance=(NOISE * width) ** 2
+        kernel, epsilon=epsilon, noise_variance=(NOISE * width) ** 2, **SETTINGS
     )
-    model._gap = choice.FOLD_GAP
+    model.design_gap = choice.FOLD_GAP
     return model
 
 
@@ -99,8 +101,8 @@ def _result(table: pd.DataFrame) -> Result:
         tables={"errors": by[[LEARNT, SEARCH, BEST]].reset_index(), "all": table},
         shown=("errors",),
         notes=(
-            f"RMSE of the curve; bounds 0 and 100, δ = {DELTA:g}; truths of experiments/truths.py "
-            "with one input.",
+            f"RMSE of the curve; bounds 0 and 100, δ = {DELTA:g}, Gaussian noise; truths of "
+            "experiments/truths.py with one input.",
             f"The search has RBF kernels of {len(FACTORS)} lengthscales with one spread, as people "
             f"might offer, and spends {SHARE:.0%} of ε on the choice (exponential mechanism, "
             "absolute error, 5 folds); the release gets all that is left. Its error is the mean "

@@ -73,7 +73,7 @@ def _split(run: Run, X: np.ndarray, y: np.ndarray, split: int, names: tuple[str,
                 table = [chance.tolist(), rmse.tolist()]
         errors += [(name, BLIND, float(rmse.mean())), (name, BEST, float(rmse.min()))]
     found = [
-        _candidate(_model({}, length, 100.0, UNIT**2), X, y, one, other)
+        _candidate(_model({"mechanism": "gaussian"}, length, 100.0, UNIT**2), X, y, one, other)
         for length in run.choose(OURS, OURS[2:4])
     ]
     folds, rmse = zip(*found, strict=True)

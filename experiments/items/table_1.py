@@ -24,7 +24,7 @@ ROWS: tuple[tuple[str, Make, str], ...] = (
         paper(inducing=INDUCING, design="total", calibration="analytic"),
         "",
     ),
-    ("bayes, all defaults", defaults, ""),
+    ("ours, all defaults", defaults, ""),
     ("bayes, fixed default of 0.1.0", fixed, ""),
     ("bayes, weak prior (spread 30)", weak_prior(30.0), ""),
     ("bayes, twice the spread (60)", weak_prior(60.0), ""),
@@ -69,9 +69,9 @@ def _errors(
         train, test = fold != k, fold == k
         plan = make(X[train]).plan(X[train], at=X[test])
         # The same noise for all methods: differences between them are not chance.
-        predicted = releases(plan, y[train], X[test], draws, run.rng("table 1", k))
+        predicted = releases(plan, X[train], y[train], X[test], draws, run.rng("table 1", k))
         private = float(np.mean(rmse(predicted, y[test])))
-        public = float(rmse(without_privacy(plan, y[train], X[test]), y[test]))
+        public = float(rmse(without_privacy(plan, X[train], y[train], X[test]), y[test]))
         found.append((private, public))
     return found
 
@@ -95,10 +95,10 @@ def _result(by_fold: pd.DataFrame, draws: int, folds: int) -> Result:
         found = [line[column] for line in lines if line[1] == method]
         return f"{found[0]} with age, {found[1]} with age and weight"
 
-    best = [private.loc[inputs, "bayes, all defaults"] for inputs in INPUTS]
+    best = [private.loc[inputs, "ours, all defaults"] for inputs in INPUTS]
     sparse = [private.loc[inputs, f"paper's method, {SPARSE}"] for inputs in INPUTS]
     printed = [float(PRINTED[inputs, "sparse"][0].split()[0]) for inputs in INPUTS]
-    floor = [mean.loc[(inputs, "bayes, all defaults"), "without_privacy_cm"] for inputs in INPUTS]
+    floor = [mean.loc[(inputs, "ours, all defaults"), "without_privacy_cm"] for inputs in INPUTS]
     off = [
         f"{key} with {inputs}"
         for inputs in INPUTS
@@ -115,7 +115,7 @@ def _result(by_fold: pd.DataFrame, draws: int, folds: int) -> Result:
         f"{PRINTED['age + weight', 'standard'][0]} with age and weight; sparse "
         f"{PRINTED['age', 'sparse'][0]} and {PRINTED['age + weight', 'sparse'][0]}",
         setting=f"standard {row(ROWS[0][0])}; sparse {row(ROWS[1][0])}",
-        best=f"all defaults {row('bayes, all defaults')}",
+        best=f"all defaults {row('ours, all defaults')}",
         conclusion=f"Our defaults err by {best[0]:.1f} and {best[1]:.1f} cm: "
         f"{words.compare(best[0], sparse[0], 'the paper’s sparse method run by us')} with age, "
         f"{words.compare(best[1], sparse[1], 'it')} with age and weight; the paper prints "

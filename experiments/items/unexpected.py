@@ -49,7 +49,7 @@ def _rows(run: Run, people: str, n: int, epsilon: float) -> list[list[Any]]:
     """Return error and coverage of every method for all truths of the same people."""
     X = PEOPLE[people](n, run.rng("people", people, n))
     at = X[run.rng("places", people, n).choice(n, PLACES, replace=False)]
-    drawers = {name: Drawer(plan, at, X=X) for name, plan in _plans(X, epsilon).items()}
+    drawers = {name: Drawer(plan, X, at) for name, plan in _plans(X, epsilon).items()}
     rows = []
     for truth in (truth for truth in TRUTHS if truth.people == people):
         y, f = truth.draw(X, run.rng("outputs", truth.name, n)), (truth.mean(at), truth.curve(at))
@@ -68,7 +68,7 @@ def _plans(X: Array, epsilon: float) -> dict[str, Plan]:
     settings = {"bounds": BOUNDS, "epsilon": epsilon, "delta": DELTA}
     plans = {
         LEARNT: PrivateGPRegressor(**settings).plan(X),
-        FIXED: PrivateGPRegressor(learn=False, **settings).plan(X),
+        FIXED: PrivateGPRegressor(learn=False, mechanism="gaussian", **settings).plan(X),
     }
     width, lengths = BOUNDS[1] - BOUNDS[0], default_lengths(X)
     for factor in FACTORS:
@@ -76,7 +76,7 @@ def _plans(X: Array, epsilon: float) -> dict[str, Plan]:
             kernel = ConstantKernel((spread * width) ** 2) * RBF(factor * lengths)
             kernel += ConstantKernel((0.3 * width) ** 2)
             made = PrivateGPRegressor(kernel, **settings)
-            made._gap = GAP
+            made.design_gap = GAP
             plans[f"{factor:g}, {spread:g}"] = made.plan(X)
     return plans
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cloakgp import columns, datasets, design, kernels, privacy
+    from cloakgp.data.blocks.parquet import scan
     from cloakgp.errors import (
         ImplausibleNoiseWarning,
         NotPrivateWarning,
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
     from cloakgp.estimators.counts import PrivateGPCountRegressor
     from cloakgp.estimators.regression import PrivateGPRegressor
     from cloakgp.estimators.search.search import PrivateGridSearch
-    from cloakgp.inputs.blocks.scanning import scan
-    from cloakgp.plan.bounds import BoundsGrid
-    from cloakgp.plan.plan import Plan
     from cloakgp.privacy import Ledger
     from cloakgp.release import Release, VerificationReport
+    from cloakgp.release.bounds_plan import BoundsGrid
+    from cloakgp.release.plan import Plan
 
 __all__ = [
     "BoundsGrid",
@@ -57,11 +57,11 @@ __all__ = [
 #: Where the public names live.  They are imported when they are first used, so that the command
 #: line starts, and can be interrupted, before the numerical libraries are loaded.
 _HOMES = {
-    "BoundsGrid": "plan.bounds",
+    "BoundsGrid": "release.bounds_plan",
     "ImplausibleNoiseWarning": "errors",
     "Ledger": "privacy",
     "NotPrivateWarning": "errors",
-    "Plan": "plan",
+    "Plan": "release.plan",
     "PrivateGPClassifier": "estimators.classification",
     "PrivateGPCountRegressor": "estimators.counts",
     "PrivateGPRegressor": "estimators.regression",
@@ -70,11 +70,11 @@ _HOMES = {
     "RepeatedSpendWarning": "errors",
     "VerificationReport": "release",
     "private_bounds": "estimators.bounds",
-    "scan": "inputs.blocks.scanning",
+    "scan": "data.blocks.parquet",
 }
 _MODULES = ("columns", "datasets", "design", "kernels", "privacy")
 #: Rooms that are there for those who know them, and that nobody is shown.
-_ROOMS = ("gp", "plan", "release")
+_ROOMS = ("gp", "release")
 
 
 def __getattr__(name: str) -> "Any":

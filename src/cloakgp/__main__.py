@@ -27,10 +27,6 @@ def main() -> None:
 
         print(f"cloakgp {__version__}")
         return
-    # One thread of linear algebra, unless told otherwise, set before its libraries are loaded: the
-    # many small products here gain nothing from more, and on a busy machine threads wait for one
-    # another.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from cloakgp.cli.app import app
 
     try:

@@ -4,6 +4,6 @@ Public inputs may be categories, dates, booleans and numbers; missing values hav
 is stated.
 """
 
-from cloakgp.inputs.columns import Boolean, Category, Columns, Date, Number
+from cloakgp.data.columns import Boolean, Category, Columns, Date, Number
 
 __all__ = ["Boolean", "Category", "Columns", "Date", "Number"]

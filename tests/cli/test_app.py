@@ -1,9 +1,11 @@
-"""The commands, their help, and the bare call."""
+"""The commands and their help; each ends in an exit code and one paragraph."""
 
 import pytest
-from command_line import fails, run
+from command_line import PLAN, SECRET, SPEND, fails, run
 
 import cloakgp
+from cloakgp.app.job import Job
+from cloakgp.cli import reports
 
 
 @pytest.mark.parametrize("command", ["plan", "release", "predict", "verify", "demo"])
@@ -24,3 +26,48 @@ def test_the_help_of_select_and_budget_shows_what_they_are_for(command):
     shown = run(command, "--help")
     assert shown.exit_code == 0
     assert ("--try" if command == "select" else "history") in shown.stdout
+
+
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_no_message_of_another_library_is_shown_while_private_values_are_open(
+    data, tmp_path, monkeypatch, debug
+):
+    def blurt(*_):
+        try:
+            float(SECRET)
+        except ValueError as error:
+            raise RuntimeError(f"cannot convert {SECRET}") from error
+
+    monkeypatch.setattr(Job, "release", blurt)
+    result = run(*debug, "release", data, *SPEND, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert SECRET not in result.output.replace('{SECRET}"', "")
+    assert "unexpected error: RuntimeError" in result.stderr
+    assert "no privacy budget" in " ".join(result.stderr.split())
+    assert ("--debug" in result.stderr) is not bool(debug)
+    assert ("in blurt" in result.stderr) is bool(debug)
+
+
+def test_an_unexpected_error_is_named_and_explained_in_debug_only(data, monkeypatch):
+    def fail(*_, **__):
+        hidden = "a local variable"
+        raise LookupError("odd") from ValueError(hidden)
+
+    monkeypatch.setattr(reports, "guess_at", fail)
+    text = fails(run("plan", data, *PLAN), "unexpected error: LookupError", "--debug")
+    assert "odd" not in text
+    shown = run("--debug", "plan", data, *PLAN).stderr
+    assert "LookupError: odd" in shown
+    assert "in fail" in shown
+    assert "hidden = " not in shown
+
+
+def test_an_error_of_the_system_without_a_number_is_only_named(data, tmp_path, monkeypatch):
+    """Libraries raise OSError with words of their own, which may quote what they were reading."""
+
+    def blurt(*_):
+        raise OSError(f"cannot read {SECRET}")
+
+    monkeypatch.setattr(Job, "release", blurt)
+    text = fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "error: OSError")
+    assert SECRET not in text

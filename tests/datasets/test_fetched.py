@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from cloakgp.datasets import fetch_home_equity, fetch_kung, fetched
+from cloakgp.datasets import (
+    fetch_abalone,
+    fetch_california_housing,
+    fetch_home_equity,
+    fetch_kung,
+    fetched,
+)
 
 FOLDER = os.environ.get("CLOAKGP_DATA")
-needs_data = pytest.mark.skipif(
-    not FOLDER, reason="set CLOAKGP_DATA to a folder with Howell1.csv and hmeq.csv"
-)
+needs_data = pytest.mark.skipif(not FOLDER, reason="set CLOAKGP_DATA to a folder with the files")
 
 CONTENT = b'"height";"weight";"age";"male"\n150;50;30;1\n140;40;20;0\n'
 
@@ -65,6 +69,24 @@ def test_home_equity_has_5960_rows_of_which_580_lack_delinq():
     assert loans.shape == (5960, 13)
     assert set(loans["BAD"]) == {0, 1}
     assert loans["DELINQ"].isna().sum() == 580
+
+
+@needs_data
+def test_houses_and_abalones_have_their_rows_once():
+    houses, abalones = fetch_california_housing(), fetch_abalone()
+    assert (houses.shape, abalones.shape) == ((20640, 10), (4177, 9))
+    assert houses["total_bedrooms"].isna().sum() == 207
+    assert houses["median_house_value"].between(10_000, 500_001).all()
+    assert set(abalones["Sex"]) == {"M", "F", "I"}
+    assert abalones["Rings"].between(1, 29).all()
+    assert not houses.duplicated().any()
+
+
+def test_a_file_that_holds_its_rows_twice_is_read_once(tmp_path):
+    twice = tmp_path / "twice.csv"
+    twice.write_text("a,b\n1,x\n2,y\n=======,\na,b\n1,x\n2,y\n")
+    found = fetched._distinct_rows(twice)
+    assert found.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
 
 
 @needs_data

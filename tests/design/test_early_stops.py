@@ -7,10 +7,11 @@ import pytest
 from design_reference import bayes_value, total_value, volume_value, worst_value
 
 from cloakgp.design import Prior, bayes, total, volume, worst
-from cloakgp.design.bayes import descent, solver
-from cloakgp.design.bayes.crowd import Crowd
-from cloakgp.design.bayes.many import EFFORT, solve_many
-from cloakgp.design.dual import generation, interior
+from cloakgp.design.bayes import lbfgs, solver
+from cloakgp.design.bayes.newton import DEFAULT_OPTIONS, solve_newton
+from cloakgp.design.bayes.problem import BlockedPrior
+from cloakgp.design.dual import column_generation as generation
+from cloakgp.design.dual import interior
 from cloakgp.design.result import TARGET_GAP
 
 VALUES = {"volume": volume_value, "total": total_value, "worst": worst_value}
@@ -42,7 +43,7 @@ def assert_honest(name, early, best, value):
 def test_too_few_iterations_are_admitted(name, iterations, monkeypatch):
     C = np.random.default_rng(0).normal(size=(6, 100))
     best = SOLVERS[name](C).value
-    monkeypatch.setattr(interior, "MOST_ITERATIONS", iterations)
+    monkeypatch.setattr(interior, "MAX_ITER", iterations)
     early = SOLVERS[name](C)
     assert_honest(name, early, best, VALUES[name](C, early.T))
     assert "too many iterations" in early.status
@@ -54,9 +55,9 @@ def test_people_who_were_never_let_in_are_admitted(name, monkeypatch):
     C = rng.normal(size=(4, 2000)) * rng.exponential(size=2000)
     best = SOLVERS[name](C).value
     monkeypatch.setattr(generation, "ALL_PEOPLE", 20)
-    monkeypatch.setattr(generation, "FIRST_PEOPLE", 1)
-    monkeypatch.setattr(generation, "SWEEPS", 0)
-    monkeypatch.setattr(generation, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(generation, "FIRST_PER_DIMENSION", 1)
+    monkeypatch.setattr(generation, "FIRST_MAX_ITER", 0)
+    monkeypatch.setattr(generation, "MAX_ROUNDS", 1)
     early = SOLVERS[name](C)
     assert_honest(name, early, best, VALUES[name](C, early.T))
 
@@ -67,9 +68,9 @@ def test_bayes_admits_too_few_iterations(q, iterations, monkeypatch):
     rng = np.random.default_rng(2)
     prior = Prior(rng.normal(size=(6, 60)), np.full(60, 0.1), rng.normal(size=(60, q)), 0.5)
     best = bayes(prior).value
-    monkeypatch.setattr(solver, "solve_many", lambda *args: None)  # descent is alone
-    monkeypatch.setattr(descent, "FEWEST_ITERATIONS", iterations)
-    monkeypatch.setattr(descent, "MOST_ITERATIONS", iterations)
+    monkeypatch.setattr(solver, "solve_newton", lambda *args: None)  # descent is alone
+    monkeypatch.setattr(lbfgs, "LEAST_MAX_ITER", iterations)
+    monkeypatch.setattr(lbfgs, "MOST_MAX_ITER", iterations)
     early = bayes(prior)
     assert_honest("bayes", early, best, bayes_value(prior, early.T))
     assert "too many iterations" in early.status
@@ -79,9 +80,9 @@ def test_the_work_of_bayes_is_limited_by_the_size_of_the_sketch(monkeypatch):
     C = np.random.default_rng(3).normal(size=(6, 60))
     prior = Prior.independent(C, 1 / 12, 0.1)
     best = bayes(prior).value
-    monkeypatch.setattr(solver, "solve_many", lambda *args: None)
-    monkeypatch.setattr(descent, "WORK", 6 * 60)
-    monkeypatch.setattr(descent, "FEWEST_ITERATIONS", 2)
+    monkeypatch.setattr(solver, "solve_newton", lambda *args: None)
+    monkeypatch.setattr(lbfgs, "MAX_WORK_ENTRIES", 6 * 60)
+    monkeypatch.setattr(lbfgs, "LEAST_MAX_ITER", 2)
     early = bayes(prior)
     assert_honest("bayes", early, best, bayes_value(prior, early.T))
 
@@ -90,11 +91,13 @@ def test_the_work_of_bayes_is_limited_by_the_size_of_the_sketch(monkeypatch):
 def test_a_saddle_point_that_is_left_too_early_is_admitted(rounds):
     rng = np.random.default_rng(2)
     prior = Prior(rng.normal(size=(6, 60)), np.full(60, 0.1), rng.normal(size=(60, 2)), 0.5)
-    crowd, best = Crowd.of(prior), bayes(prior).value
-    early = solve_many(crowd, 1e-9, effort=replace(EFFORT, rounds=rounds, last_level=1e-4))
+    people, best = BlockedPrior.from_prior(prior), bayes(prior).value
+    early = solve_newton(
+        people, 1e-9, options=replace(DEFAULT_OPTIONS, max_rounds=rounds, last_level_rtol=1e-4)
+    )
     assert early.gap > 1e-5
-    assert early.value * crowd.unit == pytest.approx(bayes_value(prior, early.T), rel=1e-8)
-    assert early.bound * crowd.unit <= best * (1.0 + 1e-9)
+    assert early.value * people.unit == pytest.approx(bayes_value(prior, early.T), rel=1e-8)
+    assert early.bound * people.unit <= best * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

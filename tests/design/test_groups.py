@@ -6,8 +6,8 @@ from gp_reference import largest_move
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloakgp.design.groups import fit_groups
 from cloakgp.privacy import quantise, squared_sensitivity
+from cloakgp.release.sketch import fit_groups
 
 
 def unit_columns(r, n, seed):

@@ -70,7 +70,7 @@ def test_the_points_that_matter_by_default_are_possible_people():
 def test_a_plan_for_other_levels_is_not_released(unspent):
     model = PrivateGPRegressor(bounds=(0, 3), learn=False)
     plan = model.plan(FRAME)
-    other = FRAME.assign(region=FRAME["region"].cat.reorder_categories(["south", "north", "west"]))
+    other = FRAME.assign(region=FRAME["region"].cat.add_categories(["east"]))
     with pytest.raises(ValueError, match="plan was made for other columns"):
         model.fit(other, COSTS, plan=plan)
 
@@ -95,7 +95,7 @@ def test_missing_inputs_have_a_place_where_one_is_stated():
     assert np.isfinite(release.predict(gaps)).all()
     people = release.facts.encoding.frame(release.facts.codes_of(release.facts.X))
     assert people["age"].isna().sum() == 1
-    assert people["region"].iloc[0] == "unknown"
+    assert (people["region"] == "unknown").sum() == 1
 
 
 def test_the_default_prior_does_not_care_for_units():

@@ -16,8 +16,14 @@ from cloakgp import (
     PrivateGridSearch,
 )
 from cloakgp.estimators.priors import MOST_TO_LEARN_FROM
-from cloakgp.gp.defaults import LOG_ODDS, LOG_RATES, NUMBERS, default_family, default_kernel
-from cloakgp.gp.free import free_family
+from cloakgp.gp.defaults import (
+    LOG_ODDS,
+    LOG_RATES,
+    NUMBERS,
+    default_family,
+    default_kernel,
+)
+from cloakgp.gp.family import family_around
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -64,7 +70,7 @@ def test_free_hyperparameters_of_a_given_kernel_are_learnt_if_asked_for(kind):
     kernel = ConstantKernel(3.0, "fixed") * RBF(2.0)
     facts = KINDS[kind](kernel, learn=True).plan(X).facts
     scales, unit = SCALES[kind]
-    assert facts.family == free_family(kernel, tuple((s * unit, w) for s, w in scales.noise))
+    assert facts.family == family_around(kernel, tuple((s * unit, w) for s, w in scales.noise))
     fitted = KINDS[kind](kernel, learn=True).fit(X, COUNTS)
     assert np.all(np.isfinite(fitted.predict(X)))
     assert kernel == ConstantKernel(3.0, "fixed") * RBF(2.0)

@@ -19,9 +19,9 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.privacy import BudgetExceeded, LedgerError, Spend, gaussian_sigma
+from cloakgp.privacy import BudgetExceeded, LedgerError, Spend, gaussian_sigma, total_guarantee
 from cloakgp.privacy.choice import selection, utility
-from cloakgp.privacy.mechanism import noise
+from cloakgp.privacy.mechanism import laplace, noise
 
 N = 20
 X = np.random.default_rng(0).uniform(0, 10, (N, 1))
@@ -97,18 +97,23 @@ def test_a_fit_records_one_spend_with_the_noise_of_its_guarantee(case, book, acc
     model, outputs, data = CASES[case]
     model = clone(model).set_params(**account).fit(X, outputs, **data)
     (facts,) = spends(book)
+    noisy, release = model.release_.noisy, model.release_
+    pure = noisy.mechanism == "laplace"
+    assert pure == (model.design == "auto")
     sigma = gaussian_sigma(0.7, model.delta, model.calibration)
-    assert facts["spends"] == [{"kind": "gaussian", "size": 1.0 / sigma}]
-    assert facts["stated"] == [0.7, model.delta]
+    spend = Spend("pure", 0.7) if pure else Spend("gaussian", 1.0 / sigma)
+    assert facts["spends"] == [{"kind": spend.kind, "size": spend.size}]
+    assert facts["stated"] == [0.7, 0.0 if pure else model.delta]
     assert facts["release_id"] == model.release_.release_id
     assert facts["what"] == f"{type(model).__name__}.fit"
-    noisy, release = model.release_.noisy, model.release_
-    assert noisy.sigma == pytest.approx(sigma * math.sqrt(noisy.parts), rel=1e-12)
+    per_part = math.sqrt(2.0) / 0.7 * noisy.parts if pure else sigma * math.sqrt(noisy.parts)
+    assert noisy.sigma == pytest.approx(per_part, rel=1e-12)
     assert facts["parameters"]["people"] == release.facts.people
     assert facts["parameters"]["task"] == release.facts.task
     assert release.private
     if model.calibration == "analytic" and model.delta == CAP[1]:
-        assert book.spent("people") == pytest.approx(0.7, rel=1e-6)
+        assert book.spent("people") == pytest.approx(total_guarantee([spend], CAP[1]), rel=1e-12)
+        assert book.spent("people") == pytest.approx(0.7, rel=1e-4 if pure else 1e-6)
 
 
 def test_every_fit_spends_and_has_a_name_of_its_own(book, account):
@@ -193,6 +198,7 @@ def test_past_the_cap_nothing_is_drawn_and_nothing_is_recorded(name, book, accou
         )
 
     notice(noise, "make_gaussian")
+    notice(laplace, "make_laplace")
     notice(selection, "make_noisy_max")
     model = build(**account)
     with pytest.raises(BudgetExceeded) as caught:
@@ -202,7 +208,7 @@ def test_past_the_cap_nothing_is_drawn_and_nothing_is_recorded(name, book, accou
     assert book.verify() == before
     assert not hasattr(model, "release_")
     build().fit(X, outputs)  # without an account it is drawn, and that is noticed
-    assert "make_gaussian" in drawn
+    assert ("make_laplace" if name in ("classifier", "counts") else "make_gaussian") in drawn
     assert ("make_noisy_max" in drawn) is (name == "search")
 
 
@@ -279,11 +285,11 @@ def test_clones_and_pickles_spend_on_the_same_account(name, form, book):
 SLOW = """
 import sys, time
 from cloakgp.privacy.choice import selection
-from cloakgp.privacy.mechanism import sketch
+from cloakgp.privacy.mechanism import release
 def slow(*_, **__):
     print("drawing", flush=True)
     time.sleep(60)
-sketch.add_discrete_gaussian = selection._noisy_min = slow
+release.add_discrete_gaussian = release.add_discrete_laplace = selection._noisy_min = slow
 from cloakgp.cli.app import app
 app(sys.argv[1:])
 """

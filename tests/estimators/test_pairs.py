@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cloakgp import PrivateGPRegressor
-from cloakgp.cli.settings import Settings
-from cloakgp.estimators.pairs import read_bounds
+from cloakgp.app.settings import gather_settings
+from cloakgp.estimators.bounds import read_bounds
 
 X = np.random.default_rng(0).uniform(0, 10, (24, 2))
 y = 5.0 + 3.0 * np.sin(X[:, 0]) + 0.1 * X[:, 1]
@@ -74,9 +74,9 @@ def test_bounds_that_could_mean_two_things_are_refused_with_both_spelt_out(case)
 
 def test_the_command_line_reads_bounds_as_python_does():
     flags = {"inputs": "x", "output": "a,b", "bounds": ["0,350", "400,500"]}
-    assert Settings.gather(flags).estimator().bounds == [(0.0, 350.0), (400.0, 500.0)]
-    assert Settings.gather({**flags, "bounds": ["0,350"]}).estimator().bounds == [(0.0, 350.0)] * 2
-    assert Settings.gather({**flags, "output": "a", "bounds": ["0,350"]}).estimator().bounds == (
+    assert gather_settings(flags).estimator().bounds == [(0.0, 350.0), (400.0, 500.0)]
+    assert gather_settings({**flags, "bounds": ["0,350"]}).estimator().bounds == [(0.0, 350.0)] * 2
+    assert gather_settings({**flags, "output": "a", "bounds": ["0,350"]}).estimator().bounds == (
         0.0,
         350.0,
     )

@@ -8,7 +8,7 @@ from input_cases import AGES, ESTIMATORS, HEIGHTS, A, N
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import Ledger, PrivateGPRegressor
-from cloakgp.plan import Plan
+from cloakgp.release.plan import Plan
 
 X, OWNERS = A[:, [0]], np.arange(N) // 2
 KINDS = ["regressor", "classifier", "counts"]
@@ -62,7 +62,7 @@ def test_a_plan_for_other_people_points_or_owners_is_refused(kind):
     plan = model.plan(X, at=X[:3], groups=OWNERS)
     usual = {"X": X, "y": HEIGHTS, "at": X[:3], "groups": OWNERS}
     for change, message in (
-        ({"X": X[::-1]}, "other inputs X"),
+        ({"X": X + 1.0}, "other inputs X"),
         ({"X": pd.DataFrame({"age": AGES})}, "other column names of X"),
         ({"at": X[:4]}, "other points at"),
         ({"at": None}, "other points at"),
@@ -124,7 +124,7 @@ def test_the_noise_of_a_budget_is_solved_once_in_a_fit(kind, monkeypatch, tmp_pa
 def test_nothing_is_written_or_decoded_to_fill_a_ledger_entry(kind, monkeypatch, tmp_path):
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.open("people", epsilon=10.0, delta=1e-4, create=True)
-    written = count_calls(monkeypatch, "cloakgp.gp.kernels.to_json", "kernel_to_json")
+    written = count_calls(monkeypatch, "cloakgp.gp.kernels.json", "kernel_to_json")
     monkeypatch.setattr(Plan, "noise_std", property(lambda _: pytest.fail("decoded")))
     ESTIMATORS[kind](ledger=ledger, dataset="people").fit(X, HEIGHTS)
     assert written == []

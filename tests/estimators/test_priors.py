@@ -9,8 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from cloakgp.estimators.priors import MOST_TO_LEARN_FROM, Fixed, check_inducing, prior_of
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.sparse import SparseModel
-from cloakgp.gp.surrogate import Surrogate
+from cloakgp.gp.sparse import SparseModel, Surrogate
 
 X = np.linspace(0.0, 10.0, 12)[:, None]
 KERNEL = 4.0 * RBF(2.0)

@@ -25,7 +25,7 @@ from cloakgp import (
     PrivateGridSearch,
     RepeatedSpendWarning,
 )
-from cloakgp.estimators.repeats import forget, row_hashes
+from cloakgp.estimators.spending import forget, row_hashes
 from cloakgp.privacy import Spend, gaussian_sigma, total_guarantee
 
 N = 30
@@ -147,12 +147,9 @@ def test_a_fit_that_was_refused_has_spent_nothing():
     assert warned(lambda: regressor().fit(X, y)) == []
 
 
-def test_as_an_error_it_stops_the_second_spend(monkeypatch):
+def test_as_an_error_it_stops_the_second_spend(request):
     regressor().fit(X, y)
-    monkeypatch.setattr(
-        "cloakgp.privacy.mechanism.sketch.add_discrete_gaussian",
-        lambda *_: pytest.fail("budget was spent"),
-    )
+    request.getfixturevalue("unspent")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RepeatedSpendWarning)
         with pytest.raises(RepeatedSpendWarning):
@@ -163,7 +160,7 @@ def test_as_an_error_it_stops_the_second_spend(monkeypatch):
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_most_rows_in_common_are_recognised_however_many_there_are(people, share):
     """Beyond 1,024 rows a sample decides, whose share is off by 0.2 once in 10^30 data sets."""
-    from cloakgp.estimators.repeats import note_spend, warn_if_repeated
+    from cloakgp.estimators.spending import note_spend, warn_if_repeated
 
     rng = np.random.default_rng(3)
     first = rng.uniform(size=(people, 3))
@@ -187,7 +184,7 @@ def test_equal_rows_count_as_often_as_they_occur():
 
 def test_hashes_differ_from_process_to_process_and_hold_no_input():
     code = (
-        "import numpy as np; from cloakgp.estimators.repeats import row_hashes;"
+        "import numpy as np; from cloakgp.estimators.spending import row_hashes;"
         "print(row_hashes(np.arange(4.0)[:, None]).tolist())"
     )
     seen = {subprocess.check_output([sys.executable, "-c", code], text=True) for _ in range(2)}
@@ -195,7 +192,7 @@ def test_hashes_differ_from_process_to_process_and_hold_no_input():
 
 
 def test_what_is_remembered_is_bounded():
-    from cloakgp.estimators import repeats
+    from cloakgp.estimators import spending as repeats
 
     rng = np.random.default_rng(4)
     for _ in range(repeats.MOST_DATASETS + 20):

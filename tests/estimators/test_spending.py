@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF
 
-from cloakgp import Ledger, NotPrivateWarning, PrivateGPRegressor
-from cloakgp.estimators.people import people_in_memory
-from cloakgp.estimators.spending import noise_of
+from cloakgp import Ledger, NotPrivateWarning, PrivateGPRegressor, PrivateGridSearch
+from cloakgp.data.table import read_table
+from cloakgp.estimators.spending import counted_already, spending
+from cloakgp.estimators.steps import noise_for
+from cloakgp.privacy import LedgerError, Noise, Spend, total_guarantee
 
 X = np.linspace(0.0, 3.0, 7)[:, None]  # of no other test: repeats are known by their inputs
-PEOPLE = people_in_memory(X, X, None, None, None, None, None)
+TABLE = read_table(X)
 
 
 def noise(model, release_id="r1"):
-    return noise_of(model, model.plan(X), PEOPLE, release_id)
+    return noise_for(model, model.plan(X), TABLE, release_id)
 
 
 def model(**settings):
@@ -29,17 +31,20 @@ def test_a_private_fit_without_a_ledger_leaves_the_noise_to_the_core():
     assert found.commit is None
 
 
-def test_a_spend_is_recorded_when_the_core_says_so_and_not_before(tmp_path):
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_a_spend_is_recorded_when_the_core_says_so_and_not_before(tmp_path, mechanism):
     ledger = Ledger(tmp_path / "budget.ledger").open("seven", 2.0, 1e-5, create=True)
-    found = noise(model(ledger=ledger, dataset="seven", epsilon=1.0))
+    made = model(ledger=ledger, dataset="seven", epsilon=1.0, mechanism=mechanism)
+    found = noise(made)
     assert found.rehearsal is None
     assert ledger.spent("seven") == 0.0
     found.commit()
-    assert ledger.spent("seven") == pytest.approx(1.0, rel=1e-6)
+    pure = total_guarantee([Spend("pure", 1.0)], 1e-5)  # a little less than 1
+    assert ledger.spent("seven") == pytest.approx(pure if mechanism == "laplace" else 1.0, rel=1e-6)
     entry = ledger.history("seven")[-1].facts
     assert entry["what"] == "PrivateGPRegressor.fit"
     assert entry["release_id"] == "r1"
-    assert entry["stated"] == [1.0, 1e-5]
+    assert entry["stated"] == [1.0, 1e-5 if mechanism == "gaussian" else 0.0]
     assert entry["parameters"]["people"] == len(X)
 
 
@@ -88,3 +93,61 @@ def test_warnings_point_at_the_line_that_called_fit(trial):
         warnings.simplefilter("always")
         model(**trial).fit(X, np.zeros(7))
     assert [each.filename for each in seen if each.category is NotPrivateWarning] == [__file__]
+
+
+def notes_of(error):
+    return " ".join(getattr(error, "__notes__", ()))
+
+
+def test_an_error_says_what_became_of_the_budget():
+    recorded = []
+    noise = Noise(commit=lambda: recorded.append(1))
+    with pytest.raises(RuntimeError) as before, spending(noise):
+        raise RuntimeError
+    with pytest.raises(ZeroDivisionError) as after, spending(noise) as watched:
+        1 / len([watched.commit()][1:])
+    with pytest.raises(RuntimeError) as without, spending(Noise()):
+        raise RuntimeError
+    assert recorded == [1]
+    assert notes_of(before.value) == "Nothing was published and nothing was spent."
+    assert "no ledger" in notes_of(without.value)  # nobody knows whether noise was drawn
+    assert "nothing was spent" not in notes_of(without.value)
+    assert "recorded in the ledger before, and is spent" in notes_of(after.value)
+
+
+def test_an_interrupt_while_the_spend_is_recorded_says_where_to_look():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught, spending(Noise(commit=interrupted)) as noise:
+        noise.commit()
+    assert "Whether the budget was recorded is seen in the ledger" in notes_of(caught.value)
+
+
+def test_a_ledger_that_refuses_speaks_for_itself():
+    def refused():
+        raise LedgerError("no. Nothing was spent.")
+
+    with pytest.raises(LedgerError) as caught, spending(Noise(commit=refused)) as noise:
+        noise.commit()
+    assert notes_of(caught.value) == ""
+
+
+def test_a_fit_inside_of_a_search_does_not_speak_of_the_budget(tmp_path, monkeypatch):
+    with pytest.raises(RuntimeError) as caught, counted_already(), spending(Noise()):
+        raise RuntimeError
+    assert notes_of(caught.value) == ""
+    book = Ledger(tmp_path / "budget.ledger").open("seven", 9.0, 1e-5, create=True)
+    search = PrivateGridSearch(
+        model(), {"noise_variance": [1.0, 2.0]}, cv=2, ledger=book, dataset="seven"
+    )
+
+    def broken(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr("cloakgp.estimators.base.publish", broken)
+    with pytest.raises(RuntimeError) as caught:
+        search.fit(X, np.linspace(1.0, 9.0, 7))
+    assert book.spent("seven") > 0.0
+    assert notes_of(caught.value).count("published") == 1
+    assert "and is spent" in notes_of(caught.value)

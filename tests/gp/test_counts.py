@@ -7,10 +7,8 @@ from sklearn.gaussian_process.kernels import RBF
 from cloakgp.gp.defaults import LOG_ODDS, default_family, default_lengths, design_kernel
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.inducing import place_inducing, summarise
-from cloakgp.gp.scaled import ScaledModel
-from cloakgp.gp.shape import Shape
-from cloakgp.gp.sparse import SparseModel
-from cloakgp.gp.surrogate import Surrogate
+from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
+from cloakgp.gp.sparse import SparseModel, Surrogate
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(20, 2))
@@ -23,7 +21,9 @@ KERNEL, NOISE, INDUCING = 1.5 * RBF(0.9), 0.4, ROWS[:8]
 MODELS = {
     "exact": lambda X, n: ExactModel(KERNEL, X, NOISE, n),
     "dtc": lambda X, n: SparseModel(KERNEL, X, NOISE, INDUCING, "dtc", n),
-    "scaled": lambda X, n: ScaledModel([(Shape(RBF(0.9), X, INDUCING, "dtc"), 1.5)], 0.2, NOISE, n),
+    "scaled": lambda X, n: ScaledModel(
+        [(KernelFeatures(RBF(0.9), X, INDUCING, "dtc"), 1.5)], 0.2, NOISE, n
+    ),
 }
 
 
@@ -45,7 +45,7 @@ def test_means_predict_what_everybody_predicts(kind, noise):
 
 def test_a_surrogate_keeps_the_counts():
     model = Surrogate(KERNEL, ROWS, NOISE, COUNTS.astype(float))
-    np.testing.assert_allclose(model.diagonal, NOISE / COUNTS + model._lost)
+    np.testing.assert_allclose(model.diagonal, NOISE / COUNTS + model._residual)
 
 
 def test_defaults_follow_the_people_and_not_the_rows():

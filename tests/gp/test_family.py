@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from cloakgp.gp.family import OUTLOOK, Family, Setting, mean_kernel
-from cloakgp.gp.shape import Shape
+from cloakgp.gp.family import OUTLOOK_KERNELS, Family, Setting, sum_kernels
+from cloakgp.gp.kernel_features import KernelFeatures
 
 X = np.random.default_rng(0).uniform(0, 10, (12, 1))
 KERNELS = (RBF(4.0), RBF(1.0), Matern(2.0, nu=0.5))
@@ -20,26 +20,26 @@ FAMILY = Family(KERNELS, SETTINGS)
 def test_the_kernel_of_a_setting_is_the_sum_of_its_kernels():
     for setting in SETTINGS:
         wanted = sum(v * KERNELS[number](X) for number, v in setting.variances)
-        np.testing.assert_allclose(FAMILY.kernel_of(setting)(X), wanted, rtol=1e-12)
+        np.testing.assert_allclose(FAMILY.build_kernel(setting)(X), wanted, rtol=1e-12)
 
 
 def test_the_mean_kernel_is_the_believed_mean_of_the_settings():
-    wanted = sum(s.weight * FAMILY.kernel_of(s)(X) for s in SETTINGS)
+    wanted = sum(s.weight * FAMILY.build_kernel(s)(X) for s in SETTINGS)
     np.testing.assert_allclose(FAMILY.mean_kernel()(X), wanted, rtol=1e-12)
 
 
 def test_a_mean_kernel_leaves_out_kernels_without_variance_and_adds_a_level():
-    found = mean_kernel(KERNELS, np.array([2.0, 0.0, 0.5]), 3.0)
+    found = sum_kernels(KERNELS, np.array([2.0, 0.0, 0.5]), 3.0)
     np.testing.assert_allclose(found(X), 2.0 * KERNELS[0](X) + 0.5 * KERNELS[2](X) + 3.0)
     assert "length_scale=1)" not in str(found)
 
 
 def test_models_are_those_of_the_settings_and_share_shapes():
-    shapes = [Shape(kernel, X) for kernel in KERNELS]
+    shapes = [KernelFeatures(kernel, X) for kernel in KERNELS]
     models = FAMILY.models(shapes)
     assert models[0].parts[0][0] is models[2].parts[0][0] is shapes[0]
     for model, setting in zip(models, SETTINGS, strict=True):
-        wanted = FAMILY.kernel_of(setting)(X) + setting.level
+        wanted = FAMILY.build_kernel(setting)(X) + setting.level
         np.testing.assert_allclose(model.prior_covariance(X), wanted, rtol=1e-12)
         assert model.noise_variance == setting.noise_variance
 
@@ -56,7 +56,7 @@ def test_the_outlook_of_many_kernels_goes_from_the_first_to_the_last():
     kernels = tuple(RBF(float(length)) for length in range(20, 0, -1))
     settings = tuple(Setting(((n, 1.0),), 0.0, 0.1, 1.0 / 20.0) for n in range(20))
     numbers = [number for number, _ in Family(kernels, settings).outlook]
-    assert len(numbers) == OUTLOOK
+    assert len(numbers) == OUTLOOK_KERNELS
     assert numbers == sorted(numbers)
     assert (numbers[0], numbers[-1]) == (0, 19)
 

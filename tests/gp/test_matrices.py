@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.matrices import has_white_noise, jittered_cholesky
+from cloakgp.gp.linear import has_white_noise, jittered_cholesky
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.kernels import Gibbs
 

@@ -5,8 +5,7 @@ import pytest
 from gp_reference import Joint, exact_joint, sparse_joint
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from cloakgp.gp.scaled import ScaledModel
-from cloakgp.gp.shape import Shape
+from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
 
 RNG = np.random.default_rng(1)
 X = RNG.uniform(0, 10, (40, 1))
@@ -19,9 +18,9 @@ KERNELS = {"smooth": RBF(3.0), "rough": Matern(2.0, nu=1.5)}
 def made(kernel, kind, level, noise=NOISE):
     """Return the model and the joint prior: the scaled shape's, with the level added to all."""
     if kind == "exact":
-        shape, prior = Shape(kernel, X), exact_joint(VARIANCE * kernel, X, 0.0, POINTS)
+        shape, prior = KernelFeatures(kernel, X), exact_joint(VARIANCE * kernel, X, 0.0, POINTS)
     else:
-        shape = Shape(kernel, X, INDUCING, kind)
+        shape = KernelFeatures(kernel, X, INDUCING, kind)
         prior = sparse_joint(VARIANCE * kernel, X, 0.0, POINTS, INDUCING, kind)
     joint = Joint(
         prior.yy + level + np.diag(np.broadcast_to(noise, len(X))),
@@ -60,7 +59,9 @@ def test_everybody_may_have_noise_of_their_own(kind):
 @pytest.mark.parametrize("kind", ["exact", "fitc", "dtc"])
 def test_shapes_add_up(kind):
     inducing = None if kind == "exact" else INDUCING
-    shapes = [Shape(k, X, inducing, "dtc" if kind == "dtc" else "fitc") for k in KERNELS.values()]
+    shapes = [
+        KernelFeatures(k, X, inducing, "dtc" if kind == "dtc" else "fitc") for k in KERNELS.values()
+    ]
     model = ScaledModel([(shapes[0], 2.0), (shapes[1], 0.5)], 1.5, NOISE)
     alone = [ScaledModel([(s, v)], 0.0, 0.0) for s, v in zip(shapes, (2.0, 0.5), strict=True)]
     people, cross = (sum(x) + 1.5 for x in zip(*[_parts(m) for m in alone], strict=True))
@@ -72,4 +73,4 @@ def test_shapes_add_up(kind):
 
 def _parts(model):
     """Return the covariance of people without noise, and that of points with them."""
-    return model.factor @ model.factor.T + np.diag(model._lost), model.cross(POINTS)
+    return model.factor @ model.factor.T + np.diag(model._residual), model.cross(POINTS)

@@ -5,7 +5,7 @@ import pytest
 from gp_reference import exact_joint, sparse_joint
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
-from cloakgp.gp.surrogate import LEFT_OUT, MOST_PIVOTS, Surrogate
+from cloakgp.gp.sparse import SURROGATE_MOST_PIVOTS, SURROGATE_RTOL, Surrogate
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, (60, 1))
@@ -31,7 +31,7 @@ def test_what_it_leaves_out_is_a_small_share_of_what_varies(name):
     K = KERNELS[name](X)
     lost = np.diag(K) - np.einsum("nm,nm->n", model.factor, model.factor)
     varying = np.mean(np.diag(K)) - np.mean(K)
-    assert np.max(lost) <= 1.001 * LEFT_OUT * varying
+    assert np.max(lost) <= 1.001 * SURROGATE_RTOL * varying
 
 
 def test_a_smooth_kernel_needs_few_and_predicts_as_the_exact_model_does():
@@ -48,8 +48,8 @@ def test_a_level_that_all_share_needs_no_more_people():
 
 
 def test_there_are_at_most_so_many():
-    rows = np.linspace(0, 1, MOST_PIVOTS + 100)[:, None]
-    assert len(Surrogate(Matern(1e-3, nu=0.5), rows, 0.1).inducing) == MOST_PIVOTS
+    rows = np.linspace(0, 1, SURROGATE_MOST_PIVOTS + 100)[:, None]
+    assert len(Surrogate(Matern(1e-3, nu=0.5), rows, 0.1).inducing) == SURROGATE_MOST_PIVOTS
 
 
 @pytest.mark.parametrize("rows", [np.zeros((1, 1)), np.zeros((9, 2)), np.full((5, 1), 1e9)])
@@ -69,7 +69,9 @@ def test_where_many_people_are_gathered_as_much_is_told_as_they_scatter():
         model = Surrogate(kernel, X, noise, np.full(71, people))
         left = model.prior_variance(X) - np.sum(model.factor**2, axis=1)
         lost[people] = float(left.max())
-        assert lost[people] <= min(LEFT_OUT, noise / people) * 1.01 or len(model.inducing) == 71
+        assert (
+            lost[people] <= min(SURROGATE_RTOL, noise / people) * 1.01 or len(model.inducing) == 71
+        )
     assert lost[1e6] < 1e-6
     alone = Surrogate(kernel, X, noise)
     assert len(alone.inducing) <= len(Surrogate(kernel, X, noise, np.full(71, 1e6)).inducing)

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.figure import Figure
 
-from cloakgp.plot.canvas import axis_label, class_colour, finish, panels
+from cloakgp.plot.canvas import axis_label, finish, panels
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,6 @@ def test_one_panel_may_be_given_and_no_more():
     for outputs, each in ((2, 1), (1, 2)):
         with pytest.raises(ValueError, match="one input and one output"):
             panels(only, outputs, each)
-
-
-def test_classes_beyond_the_last_colour_begin_again():
-    assert len({class_colour(number) for number in range(8)}) == 8
-    assert class_colour(8) == class_colour(0)
 
 
 def test_a_long_line_below_is_broken_and_a_label_is_in_the_legend_once():

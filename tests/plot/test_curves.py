@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 from matplotlib.figure import Figure
 
+from cloakgp.drawing.predictions import Series
 from cloakgp.plot.curves import draw_bounds, draw_errors, draw_series, draw_wanted
-from cloakgp.release.report.readings import Series
 
 X = np.linspace(0.0, 80.0, 20)
 WAVE = np.sin(X / 20.0)

@@ -62,9 +62,9 @@ def test_a_module_that_changed_since_its_record_is_noticed(monkeypatch):
     known = {"calibration": {"sources": sources(module)}}
     monkeypatch.setattr("tools.mutants.record.recorded", lambda: known)
     assert not has_changed(module)
-    known["calibration"]["sources"] = sources(MODULES["sketch"])
+    known["calibration"]["sources"] = sources(MODULES["release"])
     assert has_changed(module)
-    assert has_changed(MODULES["sketch"])  # it has no record
+    assert has_changed(MODULES["release"])  # it has no record
 
 
 def test_words_about_the_code_change_no_record(tmp_path, monkeypatch):

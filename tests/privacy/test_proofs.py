@@ -114,7 +114,7 @@ def edit(path, pattern, replacement):
     ("file", "pattern", "replacement", "page"),
     [
         ("mechanism/noise.py", r"^TAIL = .*", "TAIL = 0.0", "discrete"),
-        ("mechanism/noise.py", r"^TAIL = .*", "TAIL = 0.0", "quantisation"),
+        ("mechanism/noise.py", r"^TAIL = .*", "TAIL = 0.0", "release"),
         ("mechanism/calibration.py", r"^HAIR = .*", "HAIR = 1e-11", "calibration"),
         ("mechanism/calibration.py", r"^HAIR = .*", "HAIR = 1e-11", "discrete"),  # imported there
         (
@@ -125,7 +125,8 @@ def edit(path, pattern, replacement):
         ),
         ("choice/losses.py", r"^EVALUATION_ERROR = .*", "EVALUATION_ERROR = 0.0", "utility"),
         ("choice/utility.py", r"^SENSITIVITY_ERROR = .*", "SENSITIVITY_ERROR = 0.0", "utility"),
-        ("accounting/totals.py", r"^GRID_COST = .*", "GRID_COST = 0.0", "totals"),
+        ("mechanism/calibration.py", r"^GRID_COST = .*", "GRID_COST = 0.0", "totals"),
+        ("mechanism/calibration.py", r"^GRID_COST = .*", "GRID_COST = 1.0", "release"),
         ("choice/selection.py", r"^NORMALISED_BITS = .*", "NORMALISED_BITS = 2", "selection"),
         (
             "mechanism/sensitivity.py",
@@ -155,7 +156,7 @@ def edit(path, pattern, replacement):
             "@dataclass\nclass B",
             "composition",
         ),
-        ("mechanism/sketch.py", r" \* budget\.parts", "", "quantisation"),
+        ("mechanism/release.py", r" \* budget\.parts", "", "release"),
     ],
 )
 def test_a_change_of_code_or_of_a_constant_makes_its_proof_stale(
@@ -169,7 +170,7 @@ def test_comments_docstrings_and_blank_lines_do_not(tree):
     for path in tree.rglob("*.py"):
         source = re.sub(r'^ *"""\w', r"\g<0>Other words # of", path.read_text(), flags=re.M)
         path.write_text(source.replace("\n\n\n", "\n\n\n\n# why\n\n"))
-    assert "Other words # of" in (tree / "mechanism/sketch.py").read_text()
+    assert "Other words # of" in (tree / "mechanism/release.py").read_text()
     assert stale(tree) == set()
 
 
@@ -196,12 +197,12 @@ def test_a_new_file_anywhere_in_the_core_needs_a_proof(tmp_path, place, source, 
 
 def test_a_file_that_moved_takes_its_proof_with_it_or_fails(tree):
     (tree / "elsewhere").mkdir()
-    (tree / "mechanism/sketch.py").rename(tree / "elsewhere" / "sketch.py")
-    with pytest.raises(LookupError, match=r"sketch\.py::\w+, which does not exist"):
+    (tree / "mechanism/release.py").rename(tree / "elsewhere" / "release.py")
+    with pytest.raises(LookupError, match=r"release\.py::\w+, which does not exist"):
         Core(tree).unproven()
     for page in Core(tree).pages:
         page.write_text(
-            page.read_text().replace("`mechanism/sketch.py::", "`elsewhere/sketch.py::")
+            page.read_text().replace("`mechanism/release.py::", "`elsewhere/release.py::")
         )
     assert Core(tree).unproven() == []
 

@@ -11,7 +11,7 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.release.bounds import check_clip, clipped
+from cloakgp.release.published import check_clip, clipped
 
 X = np.arange(12.0)[:, None]
 #: Near people and far from them, where a wide prior leaves the bounds.
@@ -44,7 +44,7 @@ def test_by_default_predictions_are_as_the_model_has_them(one):
 @pytest.mark.parametrize("fitted", ["one", "two"])
 def test_clipped_means_and_ends_are_those_of_the_model_within_the_bounds(fitted, request):
     model = request.getfixturevalue(fitted)
-    lo, hi = model.release_.facts.lo, model.release_.facts.hi
+    lo, hi = model.release_.spec.lo, model.release_.spec.hi
     for what in (model, model.release_):
         raw, inside = what.predict(POINTS), what.predict(POINTS, clip="bounds")
         np.testing.assert_array_equal(inside, np.clip(raw, lo, hi))
@@ -71,7 +71,7 @@ def test_tables_are_clipped_if_asked_for_and_say_the_same_of_uncertainty(fitted,
     raw, inside = release.to_frame(POINTS), release.to_frame(POINTS, clip="bounds")
     for c, name in enumerate(release.named_targets):
         for end in ("", "_low95", "_high95", "_person_low95", "_person_high95"):
-            lo, hi = release.facts.lo[c], release.facts.hi[c]
+            lo, hi = release.spec.lo[c], release.spec.hi[c]
             np.testing.assert_array_equal(inside[name + end], np.clip(raw[name + end], lo, hi))
         for end in ("_std", "_noise_std"):
             np.testing.assert_array_equal(inside[name + end], raw[name + end])

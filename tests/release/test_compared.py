@@ -6,7 +6,7 @@ import pytest
 from block_cases import write
 
 from cloakgp import PrivateGPCountRegressor, PrivateGPRegressor, scan
-from cloakgp.inputs.blocks.arrays import cut_array, cut_outputs
+from cloakgp.data.blocks.arrays import cut_array, cut_outputs
 from cloakgp.release.verify import FILE_ALONE
 
 RNG = np.random.default_rng(0)

@@ -12,9 +12,9 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.release.decoding import mixtures_of
-from cloakgp.release.intervals import check_interval
-from cloakgp.release.outcomes import count_quantile, likely_classes
+from cloakgp.release.decode import mixtures_of
+from cloakgp.release.latent import count_quantile, likely_classes, quantiles
+from cloakgp.release.published import check_interval
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -152,7 +152,7 @@ def test_the_interval_of_a_label_is_a_set_of_classes():
 def test_the_curve_of_two_classes_is_the_probability_of_the_second():
     model = KINDS["two classes"](epsilon=5.0)
     low, high = model.predict_interval(POINTS, 1e-6)
-    middle = expit(model.release_.quantiles(POINTS, 0.5)[:, 0])
+    middle = expit(quantiles(model.release_, POINTS, 0.5)[:, 0])
     np.testing.assert_allclose(low, middle, atol=1e-5)
     np.testing.assert_allclose(high, middle, atol=1e-5)
 

@@ -14,11 +14,11 @@ from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, Release
 from cloakgp.errors import ReleaseFileError
-from cloakgp.plan.outcomes import Labels
-from cloakgp.plan.parts import Part
 from cloakgp.privacy import Sketch
 from cloakgp.release.file.archive import write_archive
-from cloakgp.release.outcomes import CountRelease, LabelRelease
+from cloakgp.release.latent import CountRelease, LabelRelease
+from cloakgp.release.outputs import Labels
+from cloakgp.release.spec import Part
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -86,7 +86,7 @@ def test_a_loaded_release_says_the_same_to_the_last_bit(name, fitted, tmp_path):
         np.testing.assert_array_equal(ours.sketch.matrix, theirs.sketch.matrix)
         np.testing.assert_array_equal(ours.noisy.values, theirs.noisy.values)
         assert replace(ours.noisy, values=None) == replace(theirs.noisy, values=None)
-    ours, theirs = loaded.facts, release.facts
+    ours, theirs = loaded.spec, release.spec
     assert ours.classes == theirs.classes
     if theirs.classes is not None:
         assert [type(c) for c in ours.classes] == [type(c) for c in theirs.classes]
@@ -148,8 +148,8 @@ def longer_column(release, part=0):
     return replace(release, sketch=parts[0].sketch, later=tuple(parts[1:]))
 
 
-def with_facts(release, **facts):
-    return replace(release, facts=replace(release.facts, **facts))
+def with_facts(release, **spec):
+    return replace(release, spec=replace(release.spec, **spec))
 
 
 def labelled(release, *labels):
@@ -183,12 +183,12 @@ TAMPERED = {
         "outputs",
         "factor",
     ),
-    "a longer column": ("two", longer_column, "sensitivity", "more than 1"),
+    "a longer column": ("two", longer_column, "sensitivity", "than 1"),
     "a longer column of a later part": (
         "two, iterations",
         lambda r: longer_column(r, 1),
         "sensitivity",
-        "more than 1",
+        "than 1",
     ),
     "one owner of all": (
         "three, groups",
@@ -198,7 +198,7 @@ TAMPERED = {
     ),
     "another grid of a later part": (
         "two, iterations",
-        lambda r: changed(r, 1, bits=r.noisy.bits - 1),
+        lambda r: changed(r, 1, bits=r.noisy.bits + 1),
         "grid",
         "bits",
     ),

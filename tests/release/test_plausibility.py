@@ -7,6 +7,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from reference import NO_NOISE, no_noise
+from reference import release_numbers as release
 from rehearsal import rehearse, restamped
 from scipy.stats import kstest
 
@@ -17,8 +18,8 @@ from cloakgp import (
     PrivateGPRegressor,
     Release,
 )
-from cloakgp.plan.parts import Part
-from cloakgp.privacy import release
+from cloakgp.privacy import Sketch
+from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.plausibility import (
     FALSE_ALARM,
     last_digits,
@@ -26,6 +27,7 @@ from cloakgp.release.plausibility import (
     size,
     steps_of_counts,
 )
+from cloakgp.release.spec import Part
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
 
@@ -50,16 +52,23 @@ KINDS = {
 }
 
 
+MECHANISMS = ("laplace", "gaussian")
+
+
 @cache
-def designed(kind, epsilon):
+def designed(kind, epsilon, mechanism="gaussian"):
     """A release by the sketch of a private one, but without noise, stamped as private."""
     model, outputs = KINDS[kind]
-    plan = model(epsilon=epsilon).plan(X)
-    facts = plan.facts
-    if facts.task != "regression":
+    plan = model(epsilon=epsilon, mechanism=mechanism).plan(X)
+    return without_noise(plan, outputs)
+
+
+def without_noise(plan, outputs):
+    spec, epsilon = plan.spec, plan.epsilon
+    if spec.task != "regression":
         return restamped(rehearse(plan, outputs, no_noise), epsilon)
-    noisy = release(plan.sketch, outputs, (facts.lo, facts.hi), facts.budget, noise=NO_NOISE)
-    made = Release(facts, plan.sketch, noisy, gap=plan.gap, status=plan.design.status)
+    noisy = release(plan.sketch, outputs, (spec.lo, spec.hi), spec.budget, noise=NO_NOISE)
+    made = Release(spec, plan.sketch, noisy, gap=plan.gap, status=plan.design.status)
     return restamped(made, epsilon)
 
 
@@ -69,9 +78,16 @@ def with_noise(made, seed, share=1.0):
     parts = []
     for sketch, noisy in made.parts:
         scale, shape = math.ldexp(share * noisy.noise_std, noisy.bits), noisy.values.shape
+        if noisy.mechanism == "laplace":
+            moved = round(noisy.sensitivity) * (noisy.whole << noisy.bits)
+            scale = share * laplace_scale(noisy.epsilon, moved, noisy.parts)
+            up, down = np.floor(scale * rng.standard_exponential((2, *shape))).astype(np.int64)
+            noise = up - down
+        else:
+            noise = np.rint(scale * rng.standard_normal(shape)).astype(np.int64)
         # The last bits of a large float are zeros; honest noise is of integers.
-        noise = np.rint(scale * rng.standard_normal(shape)).astype(np.int64)
-        noise += rng.integers(-(2**20), 2**20, shape)
+        if scale > 2**40:
+            noise += rng.integers(-(2**20), 2**20, shape)
         parts.append(Part(sketch, replace(noisy, values=noisy.values + noise)))
     first, *later = parts
     return replace(made, noisy=first.noisy, later=tuple(later))
@@ -97,6 +113,37 @@ def test_labels_and_counts_without_noise_are_suspected_whatever_the_sketch(kind)
     assert len(forged.sketch.matrix) < N / 2
     assert forged.verify().ok
     assert forged.verify().warnings
+
+
+def spread(outputs, model, **settings):
+    """A plan for Laplace noise in which everybody speaks in a number of their own."""
+    plan = model(mechanism="laplace", **settings).plan(X)
+    bits = plan.sketch.bits
+    own = Sketch(np.eye(N, dtype=np.int32) << bits, bits)
+    return without_noise(replace(plan, sketch=own), outputs)
+
+
+@pytest.mark.parametrize("kind", ["regression", "two outputs", "two classes", "counts"])
+def test_many_laplace_numbers_without_noise_are_suspected_by_their_size(kind):
+    model, outputs = KINDS[kind]
+    forged = spread(outputs, model, epsilon=0.2)
+    assert forged.verify().ok
+    assert size(forged) < FALSE_ALARM
+    assert "too small" in str(forged.verify())
+    assert size(with_noise(forged, 0)) > 1e-3
+
+
+def test_sums_over_whole_cells_without_laplace_noise_are_suspected_by_their_digits():
+    forged = spread(y, KINDS["regression"][0], epsilon=8.0)
+    assert last_digits(forged) < FALSE_ALARM
+    assert last_digits(with_noise(forged, 0)) > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["two classes", "counts"])
+def test_last_digits_of_whole_numbers_say_nothing(kind):
+    forged = designed(kind, 1.0, "laplace")
+    assert forged.noisy.bits == 0
+    assert last_digits(forged) == steps_of_counts(forged) == 1.0
 
 
 def test_many_values_with_a_tenth_of_the_noise_are_suspected_by_their_size():
@@ -134,25 +181,30 @@ def test_nothing_is_suspected_where_no_noise_is_claimed_or_nothing_published():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", [0.3, 8.0])
-def test_honest_releases_are_not_suspected(kind, epsilon):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_honest_releases_are_not_suspected(kind, epsilon, mechanism):
     # 50 releases at a false-alarm rate below 1e-6 each; the seeds are fixed.
+    made = designed(kind, epsilon, mechanism)
     for seed in range(50):
-        assert quiet_values(with_noise(designed(kind, epsilon), seed)) == ()
-    assert with_noise(designed(kind, epsilon), 0).verify().ok
+        assert quiet_values(with_noise(made, seed)) == ()
+    assert with_noise(made, 0).verify().ok
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_release_with_the_noise_of_the_core_is_not_suspected(kind):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_release_with_the_noise_of_the_core_is_not_suspected(kind, mechanism):
     # The noise differs from run to run: false alarm below 1e-6 each.
     model, outputs = KINDS[kind]
-    assert model(epsilon=1.0).fit(X, outputs).release_.verify().warnings == ()
+    made = model(epsilon=1.0, mechanism=mechanism).fit(X, outputs).release_
+    assert made.verify().warnings == ()
 
 
 @pytest.mark.parametrize("kind", ["regression", "two outputs", "iterations", "counts"])
-def test_a_chance_is_stated_at_least_as_large_as_it_is(kind):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_chance_is_stated_at_least_as_large_as_it_is(kind, mechanism):
     # Honest releases have a chance below x in a share of at most x: Kolmogorov-Smirnov, one-sided,
     # with a false alarm of 1e-6 for each of the three tests.
-    made = designed(kind, 1.0)
+    made = designed(kind, 1.0, mechanism)
     for test in (last_digits, steps_of_counts, size):
         found = [test(with_noise(made, 1000 + seed)) for seed in range(300)]
         assert kstest(found, "uniform", alternative="greater").pvalue > 1e-6
@@ -168,9 +220,25 @@ def test_the_size_of_pure_noise_is_that_of_a_chi_square_and_half_of_it_is_not():
     assert size(with_noise(forged, 0, share=0.3)) < FALSE_ALARM
 
 
-def test_digits_of_honest_noise_are_as_likely_as_tails_before_heads():
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_the_size_of_pure_laplace_noise_is_that_of_exponential_variables(epsilon):
+    # On a fine grid the chance is exact, on whole numbers it is at most too large.
+    model = KINDS["regression"][0]
+    forged = spread(np.full(N, 5.0), model, epsilon=epsilon)
+    found = [size(with_noise(forged, seed)) for seed in range(300)]
+    assert kstest(found, "uniform").pvalue > 1e-6
+    assert size(with_noise(forged, 0, share=0.1)) < FALSE_ALARM
+    model, labels = KINDS["two classes"]
+    whole = spread(labels, model, epsilon=epsilon)
+    assert whole.noisy.bits == 0
+    found = [size(with_noise(whole, seed)) for seed in range(300)]
+    assert kstest(found, "uniform", alternative="greater").pvalue > 1e-6
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_digits_of_honest_noise_are_as_likely_as_tails_before_heads(mechanism):
     # The chance is a step function: at most x of the values lie at or below x, and about x do.
-    made = designed("two outputs", 1.0)
+    made = designed("two outputs", 1.0, mechanism)
     found = np.array([last_digits(with_noise(made, seed)) for seed in range(1000)])
     for x in np.unique(found):
         # 1000 trials: five standard deviations, below 1e-6 for each of a few dozen steps

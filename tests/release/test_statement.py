@@ -12,7 +12,7 @@ from scipy.stats import norm
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.plot.canvas import guarantee
 from cloakgp.privacy import gaussian_sigma
-from cloakgp.release.statement import best_guess, guess_within, odds_exceed, statement
+from cloakgp.release.statement import best_guess, guess_at, guess_within, odds_exceed, statement
 
 X = pd.DataFrame({"age": np.arange(30.0)})
 Y = pd.Series(np.linspace(80.0, 160.0, 30), name="height_cm")
@@ -34,7 +34,8 @@ def test_it_tells_how_many_numbers_about_how_many_people(release):
     text = statement(release)
     count = release.noisy.values.size
     assert f"{count} number{'' if count == 1 else 's'}, " in text
-    assert "30 people" in text
+    assert "30 rows, each taken to be another person's" in text
+    assert "30 people" not in text
 
 
 def test_a_private_release_never_speaks_of_not_being_private(release):
@@ -60,14 +61,22 @@ def test_it_names_the_check_the_version_and_the_release(release):
         assert part in text
 
 
-def test_group_structure_is_named_as_public_only_where_there_are_groups(release):
+def test_without_owners_somebody_with_several_rows_is_said_to_be_protected_less(release):
+    text = statement(release)
+    assert ("somebody with several rows is protected less" in text) == release.private
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_group_structure_is_named_as_public_only_where_there_are_groups(release, mechanism):
     owners = np.arange(30) // 3
-    grouped = PrivateGPRegressor(bounds=(40, 200)).fit(X, Y, groups=owners).release_
-    text = statement(grouped)
-    assert "10 people" in text
+    model = PrivateGPRegressor(bounds=(40, 200), mechanism=mechanism)
+    text = statement(model.fit(X, Y, groups=owners).release_)
+    assert "of 10 people." in text
+    assert "taken to be another person's" not in text
     assert "Which rows belong to the same person" in text
     assert "(up to 3)" in text
-    assert "before people with several rows were allowed for" in text
+    certified = mechanism == "gaussian"
+    assert ("before people with several rows were allowed for" in text) is certified
     assert "Which rows belong" not in statement(release)
 
 
@@ -92,13 +101,15 @@ def test_the_odds_leave_their_range_as_often_as_stated_and_oftener_than_delta(ep
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 1.2, 4.0])
-def test_printed_figures_are_rounded_to_the_safe_side(epsilon):
-    release = PrivateGPRegressor(bounds=(40, 200), epsilon=epsilon).fit(X, Y).release_
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_printed_figures_are_rounded_to_the_safe_side(epsilon, mechanism):
+    model = PrivateGPRegressor(bounds=(40, 200), epsilon=epsilon, mechanism=mechanism)
+    release = model.fit(X, Y).release_
     text = statement(release)
     factor = float(text.split("conclusion is at most ")[1].split(" times")[0])
     assert math.exp(epsilon) <= factor <= 1.02 * math.exp(epsilon)
     guess = float(text.split("guesses right at most ")[1].split(" %")[0])
-    best = 100.0 * best_guess(release.noisy.sigma)
+    best = 100.0 * guess_at(release.spec.budget)
     assert best <= guess <= best + 0.1001
 
 
@@ -120,9 +131,11 @@ def test_names_that_do_not_fit_the_contents_are_not_used(release):
 # --- classes and counts
 
 
-def test_labels_are_protected_among_classes_that_were_set_beforehand():
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_labels_are_protected_among_classes_that_were_set_beforehand(mechanism):
     labels = pd.Series(np.where(X["age"] > 15, "<yes>", "no_way"), name="ill")
-    model = PrivateGPClassifier(classes=["no_way", "<yes>"], iterations=2).fit(X, labels)
+    model = PrivateGPClassifier(classes=["no_way", "<yes>"], iterations=2, mechanism=mechanism)
+    model.fit(X, labels)
     text = statement(model.release_)
     assert "**ill**" in text
     assert r"&lt;yes&gt;, no\_way" in text
@@ -132,7 +145,8 @@ def test_labels_are_protected_among_classes_that_were_set_beforehand():
     assert "each of the 2 steps" in text
     # All steps together tell as much as one release of the same budget.
     guess = float(text.split("guesses right at most ")[1].split(" %")[0])
-    best = 100.0 * best_guess(gaussian_sigma(1.0, 1e-5))
+    gaussian = best_guess(gaussian_sigma(1.0, 1e-5))
+    best = 100.0 * (gaussian if mechanism == "gaussian" else math.e / (1.0 + math.e))
     assert best <= guess <= best + 0.1001
 
 
@@ -145,11 +159,16 @@ def test_counts_are_protected_up_to_their_cap_and_exposures_are_public():
     assert "Exposures" not in statement(regression)
 
 
-def test_more_classes_are_one_private_column():
+@pytest.mark.parametrize(
+    ("mechanism", "most"),
+    [("gaussian", "together by at most 1.414"), ("laplace", "in sum by at most 2")],
+)
+def test_more_classes_are_one_private_column(mechanism, most):
     labels = np.array(["a", "b", "c"])[np.arange(30) % 3]
-    text = statement(PrivateGPClassifier(classes=["a", "b", "c"]).fit(X, labels).release_)
-    assert "private **label** of 30 people" in text
-    assert "by at most 1.414" in text
+    model = PrivateGPClassifier(classes=["a", "b", "c"], mechanism=mechanism)
+    text = statement(model.fit(X, labels).release_)
+    assert "private **label** of 30 rows, each taken to be another person's" in text
+    assert most in text
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (3.0, 0.1), (2000.0, 1e-5)])
@@ -167,6 +186,6 @@ def test_thousands_of_people_are_told_apart_in_plan_picture_and_statement():
     model = PrivateGPRegressor(bounds=(0, 1))
     plan = model.plan(many)
     release = model.fit(many, np.full(5000, 0.5), plan=plan).release_
-    assert "about 5,000 people" in str(plan)
-    assert "of 5,000 people" in guarantee(release.facts, True, 1.0)
-    assert "of 5,000 people" in statement(release)
+    for text in (str(plan), guarantee(release.spec, True, 1.0), statement(release)):
+        assert " 5,000 rows, each taken to be another person's" in text
+        assert "5,000 people" not in text

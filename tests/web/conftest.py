@@ -11,10 +11,10 @@ from table_fixtures import book, data, undrawn  # noqa: F401
 from web_cases import FORM, HOST, ORIGIN
 
 from cloakgp import PrivateGPRegressor
-from cloakgp.web.app import planner_app
 from cloakgp.web.planner import Planner
+from cloakgp.web.routes import planner_app
 from cloakgp.web.session import Session
-from cloakgp.web.work import Worker
+from cloakgp.web.tasks import Worker
 
 
 @pytest.fixture

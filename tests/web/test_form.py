@@ -5,13 +5,20 @@ import tomllib
 import pytest
 from web_cases import FORM
 
-from cloakgp.cli.settings import Settings
-from cloakgp.errors import CommandError
-from cloakgp.web.form import Problem, asked_by, problem_of, read_form, shown_ledger, values_of
+from cloakgp.app.settings import gather_settings
+from cloakgp.errors import CommandError, ParameterError
+from cloakgp.web.form import (
+    Problem,
+    problem_of,
+    read_form,
+    read_submission,
+    shown_ledger,
+    values_of,
+)
 
 
 def test_a_form_becomes_the_settings_of_the_command_line():
-    settings = asked_by(FORM, {"ledger": "b.ledger", "dataset": "people"}).settings
+    settings = read_submission(FORM, {"ledger": "b.ledger", "dataset": "people"}).settings
     assert (settings.inputs, settings.output) == (("age",), ("height",))
     assert settings.bounds == ((40.0, 200.0),)
     assert (settings.epsilon, settings.delta, settings.ledger) == (1.0, 1e-5, "b.ledger")
@@ -38,7 +45,7 @@ def test_a_form_becomes_the_settings_of_the_command_line():
 )
 def test_what_is_wrong_is_said_beside_its_field(changes, field):
     with pytest.raises(Problem) as caught:
-        asked_by(FORM | changes, {})
+        read_submission(FORM | changes, {})
     assert caught.value.field == field
     assert "--" not in str(caught.value)
 
@@ -47,33 +54,38 @@ def test_a_file_whose_name_looks_like_a_grid_is_not_opened(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "age=0:9:3").touch()
     with pytest.raises(Problem, match="grid"):
-        asked_by(FORM | {"at": "age=0:9:3"}, {})
-    assert asked_by(FORM | {"at": "points.csv"}, {"at": "points.csv"}).settings.at == "points.csv"
+        read_submission(FORM | {"at": "age=0:9:3"}, {})
+    assert (
+        read_submission(FORM | {"at": "points.csv"}, {"at": "points.csv"}).settings.at
+        == "points.csv"
+    )
 
 
 def test_fields_of_another_kind_of_output_are_left_out():
-    asked = asked_by(FORM | {"classes": "no,yes", "cap": "9"}, {})
-    assert not {"classes", "cap"} & asked.told.keys()
+    asked = read_submission(FORM | {"classes": "no,yes", "cap": "9"}, {})
+    assert not {"classes", "cap"} & asked.given.keys()
 
 
 def test_names_may_hold_commas():
-    asked = asked_by(read_form(b"inputs=age%2C+years&inputs=b&output=y&low=0&high=1"), {})
+    asked = read_submission(read_form(b"inputs=age%2C+years&inputs=b&output=y&low=0&high=1"), {})
     assert asked.settings.inputs == ("age, years", "b")
 
 
 def test_settings_are_written_and_loaded_again(tmp_path):
     base = {"noise_variance": 30.0, "ledger": "b.ledger", "dataset": "people"}
-    asked = asked_by(FORM | {"at": "age=0:70:8", "epsilon": "0.1234567890123"}, base)
+    asked = read_submission(FORM | {"at": "age=0:70:8", "epsilon": "0.1234567890123"}, base)
     path = tmp_path / "settings.toml"
     path.write_text(asked.toml)
-    assert Settings.gather({}, path) == asked.settings
+    assert gather_settings({}, path) == asked.settings
     told = tomllib.loads(asked.toml)
-    again = asked_by(values_of(told), told)
+    again = read_submission(values_of(told), told)
     assert again.values() == asked.values()
 
 
 def test_kernels_that_print_alike_are_told_apart():
-    one, other = (asked_by(FORM | {"kernel": f"900*RBF({x})"}, {}) for x in ("20", "20.00001"))
+    one, other = (
+        read_submission(FORM | {"kernel": f"900*RBF({x})"}, {}) for x in ("20", "20.00001")
+    )
     assert str(one.settings.kernel) == str(other.settings.kernel)
     assert one.values() != other.values()
 
@@ -98,12 +110,14 @@ def test_bounds_that_are_chosen_privately_are_for_the_command_line():
 
 def test_other_errors_have_no_field():
     assert problem_of(CommandError("the disk is full")).field is None
-    assert str(problem_of(CommandError("--noise-variance is odd"))) == "noise variance is odd"
+    odd = ParameterError("{noise_variance} is odd, so {epsilon:1} is too")
+    assert str(problem_of(odd)) == "noise variance is odd, so epsilon 1 is too"
+    assert problem_of(odd).field == "epsilon"  # the other one has none
 
 
 def test_settings_and_pages_name_a_server_without_its_password():
     base = {"ledger": "postgresql://alice:hu%2Fsh@server/budgets", "dataset": "people"}
-    asked = asked_by(FORM, base)
+    asked = read_submission(FORM, base)
     assert tomllib.loads(asked.toml)["ledger"] == "postgresql://alice@server/budgets"
     assert "sh@" not in repr(asked.values())
     assert shown_ledger(base["ledger"]) == "postgresql://alice@server/budgets"

@@ -8,12 +8,12 @@ from postgres_server import ESCAPED
 from web_cases import FORM
 
 from cloakgp import Ledger, Release
-from cloakgp.cli.job import Job
-from cloakgp.cli.settings.declared import Declared
-from cloakgp.cli.tables.csv_table import CsvTable
+from cloakgp.app.job import Job
+from cloakgp.app.settings import Settings
+from cloakgp.app.tables.files import CsvTable, to_csv
 from cloakgp.errors import CommandError
-from cloakgp.web.form import Problem, asked_by
-from cloakgp.web.planner import MOST_KEPT, Shelf
+from cloakgp.web.form import Problem, read_submission
+from cloakgp.web.planner import MAX_CACHED, RecentCache
 
 
 def quiet(words):
@@ -21,7 +21,7 @@ def quiet(words):
 
 
 def asked(planner, **changes):
-    return asked_by(FORM | changes, planner.base)
+    return read_submission(FORM | changes, planner.base)
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def opened(monkeypatch):
     """The columns whose cells were kept, of any table."""
     found, load = set(), CsvTable.load
 
-    def watched(table, names):
+    def watched(table, names, *most):
         found.update(names)
-        load(table, names)
+        load(table, names, *most)
 
     monkeypatch.setattr(CsvTable, "load", watched)
     return found
@@ -41,7 +41,7 @@ def opened(monkeypatch):
 def test_nothing_private_is_read_before_the_name_is_typed(planner, opened):
     some = asked(planner)
     assert planner.names == ["age", "height", "weight"]
-    planner.people(Declared(inputs=("age",)), ".")
+    planner.people(Settings(inputs=("age",)), ".")
     planner.cost(some.settings)
     planner.preview(some, quiet)
     planner.compare(some, quiet)
@@ -81,7 +81,7 @@ def test_the_plan_that_was_shown_is_released_once(planner, book):
     assert published.private
     assert (published.epsilon, published.published_values) == (1.0, final.plan.published_values)
     assert book.spent("people") == pytest.approx(1.0, rel=1e-6)
-    assert planner.progress.released == planner.out / "release.cloakgp"
+    assert planner.run_state.released == planner.out / "release.cloakgp"
     assert Release.load(planner.out / "release.cloakgp").release_id == published.release_id
     for changes in ({}, {"epsilon": "0.5"}):
         with pytest.raises(Problem, match="already"):
@@ -91,7 +91,7 @@ def test_the_plan_that_was_shown_is_released_once(planner, book):
 
 
 def test_a_stale_plan_is_refused(planner, monkeypatch):
-    monkeypatch.setattr(Job, "draw", lambda *_: pytest.fail("private column opened"))
+    monkeypatch.setattr(Job, "release", lambda *_: pytest.fail("private column opened"))
     some, other = asked(planner), asked(planner, epsilon="0.5")
     with pytest.raises(Problem, match="not the last one"):
         planner.agree("", some, "height")
@@ -121,7 +121,7 @@ def test_a_release_that_failed_before_the_spend_may_be_tried_again(planner, book
     some = asked(planner)
     final = planner.finish(some, quiet)
     with monkeypatch.context() as patched:
-        patched.setattr(Job, "draw", full)
+        patched.setattr(Job, "release", full)
         with pytest.raises(OSError, match="No space"):
             planner.agree(final.number, some, "height")(quiet)
     assert book.spent("people") == 0.0
@@ -144,7 +144,7 @@ def test_a_spend_that_was_wasted_is_not_repeated(planner, book, monkeypatch):
     monkeypatch.setattr(Release, "save", full)
     with pytest.raises(OSError, match="No space"):
         planner.agree(final.number, some, "height")(quiet)
-    assert "wasted" in planner.progress.fate()
+    assert "wasted" in planner.run_state.budget_outcome()
     with pytest.raises(Problem, match="already"):
         planner.agree(final.number, some, "height")
 
@@ -164,7 +164,7 @@ def test_the_epsilon_for_an_accuracy_keeps_it_in_the_plan_that_is_released(plann
     wanted = 25.0
     epsilon = planner.required(asked(planner), wanted, quiet)
     plan = planner.finish(asked(planner, epsilon=repr(epsilon)), quiet).plan
-    assert 0.98 * wanted < plan.noise_std.max() <= wanted
+    assert 0.95 * wanted < plan.largest_bounds.max() <= wanted
 
 
 def test_the_cost_is_that_of_the_ledger(planner, book):
@@ -195,10 +195,10 @@ def test_a_folder_of_parquet_files_is_planned_in_blocks(planner, tmp_path):
 
 
 def test_a_shelf_forgets_the_oldest():
-    shelf, made = Shelf(), []
-    for key in (*range(MOST_KEPT + 1), MOST_KEPT, 0):
+    shelf, made = RecentCache(), []
+    for key in (*range(MAX_CACHED + 1), MAX_CACHED, 0):
         shelf.get(key, lambda key=key: made.append(key))
-    assert made == [*range(MOST_KEPT + 1), 0]
+    assert made == [*range(MAX_CACHED + 1), 0]
 
 
 def test_the_budget_may_be_on_a_server(desk, planner, postgres):
@@ -213,3 +213,22 @@ def test_the_budget_may_be_on_a_server(desk, planner, postgres):
     assert ledger.spent("people") == pytest.approx(1.0, rel=1e-6)
     for text in (page, desk.client.get("/").text, desk.client.get("/files/settings.toml").text):
         assert ESCAPED not in text
+
+
+def test_a_column_that_seems_to_name_owners_is_asked_about_by_its_field(planner, desk):
+    frame = people()
+    planner.data.write_bytes(to_csv(frame.assign(patient_id=[n // 4 for n in range(len(frame))])))
+    answer = desk.ask("/plan")
+    assert answer.field == "groups"
+    assert "patient_id repeats: 40 rows, 10 different" in answer.message
+    assert "nobody owns several rows" in answer.message
+    page = " ".join(desk.client.get("/").text.split())
+    assert '<option value="none">nobody owns several rows</option>' in page
+    told = " ".join(desk.ask("/plan", groups="none").html.split())
+    assert "Each of the 40 rows is taken to be another person&#39;s" in told
+    assert "Who owns a row" in told
+    assert "groups=" not in told
+    assert "the people behind 40 rows, each taken to be another person&#39;s" in told
+    owned = desk.ask("/plan", groups="patient_id").html
+    assert "of 10 people" in owned
+    assert "taken to be another person" not in owned

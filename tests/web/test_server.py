@@ -22,15 +22,15 @@ SLOW = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from cloakgp.__main__ import main
-from cloakgp.cli import outputs
-from cloakgp.cli.job import Job
-draw = Job.draw
+from cloakgp.app import outputs
+from cloakgp.app.job import Job
+draw = Job.release
 def slow(*args):
     print("drawing", flush=True)
     time.sleep(1.0)
     return draw(*args)
-Job.draw = slow
-outputs.picture_of_release = lambda release: b""
+Job.release = slow
+outputs.release_picture = lambda release: b""
 sys.argv = ["cloakgp", "web", *sys.argv[1:]]
 main()
 """

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 
-from cloakgp.estimators.repeats import forget
+from cloakgp.estimators.spending import forget
 
 #: Figures that a page shows already.
 _shown: WeakSet[Figure] = WeakSet()

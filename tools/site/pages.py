@@ -39,8 +39,9 @@ BELOW = {
     "results/index.md": ("Benchmarks <../benchmarks>",),
     "project.md": ("security", "stability", "changelog", "contributing"),
     "proofs/index.md": (
-        *("mechanism/calibration", "mechanism/quantisation", "mechanism/discrete"),
-        *("mechanism/groups", "mechanism/labels", "mechanism/gathered", "mechanism/kept"),
+        *("mechanism/calibration", "mechanism/release", "mechanism/discrete"),
+        "mechanism/laplace",
+        *("mechanism/groups", "mechanism/bins", "mechanism/contributions"),
         *("mechanism/composition", "mechanism/postprocessing"),
         *("accounting/totals", "accounting/filter"),
         *("choice/selection", "choice/utility", "choice/bounds", "ledger/ledger"),

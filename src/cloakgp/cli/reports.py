@@ -13,21 +13,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cloakgp.cli.outputs import OUTPUTS
-from cloakgp.cli.screen import say, show_table
-from cloakgp.cli.settings import Settings
-from cloakgp.cli.wording import in_options
+from cloakgp.app.outputs import OUTPUTS
+from cloakgp.app.settings import Settings
+from cloakgp.cli.options import in_options
+from cloakgp.cli.terminal import say, show_table
+from cloakgp.data.partition import describe_bins
 from cloakgp.errors import listed, printable
 from cloakgp.gp.kernels.grammar import kernel_string
-from cloakgp.gp.places import gathered
-from cloakgp.plan.facts import Facts
-from cloakgp.plan.plan import EPSILONS, Plan
-from cloakgp.plan.search import SearchPlan
 from cloakgp.release.compared import OF_DATA
+from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
-from cloakgp.release.statement import best_guess, certificate
+from cloakgp.release.search_plan import SearchPlan
+from cloakgp.release.spec import ReleaseSpec
+from cloakgp.release.statement import certificate, guess_at
+from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 
+#: What the command line says for ``groups=``.
+OWNERS_OPTION = "name the column of owners with --groups."
 #: Rows of a table that only gives an impression.
 FEW = 7
 
@@ -48,7 +51,7 @@ def plan_report(
     family = plan.facts.family
     report["kernel"] = _kernel(plan.facts.kernel) if family is None else None
     report["settings"] = 1 if family is None else len(family.settings)
-    report["best_guess"] = best_guess(plan.facts.budget.sigma)
+    report["best_guess"] = guess_at(plan.facts.budget)
     report["points"] = _points(plan).to_dict("records")
     # With bounds that are chosen first, the figures are for the ends of their grid.
     if compare and plan.choice is None:
@@ -64,24 +67,24 @@ def plan_report(
         try:
             report["required"]["epsilon"] = plan.required_epsilon(required_std)
         except ValueError as error:
-            report["required"]["reason"] = in_options(str(error))
+            report["required"]["reason"] = in_options(error)
     return report
 
 
 def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     """Say what would be released, and the noise at a few points."""
-    say(console, plan.summary())
+    say(console, plan.summary().replace(NAME_OWNERS, OWNERS_OPTION))
     facts = plan.facts
     say(console, f"Kernel: {_prior(facts)}")
     if facts.groups is not None:
         used = "" if facts.limit is None else " that count"
-        say(console, f"The {len(facts.X)} rows{used} belong to {facts.people} people.")
+        say(console, f"The {len(facts.X)} rows{used} belong to {facts.counted}.")
     if facts.budget.delta * facts.people > 1.0:
         say(console, "delta is above one over the number of people, which is far too much.")
     say(
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
-        f"right at most {math.ceil(1000.0 * best_guess(facts.budget.sigma)) / 10.0:g} % of the "
+        f"right at most {math.ceil(1000.0 * guess_at(facts.budget)) / 10.0:g} % of the "
         "time; tossing a coin gives 50 %.",
     )
     frame = _points(plan)
@@ -111,8 +114,10 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
         ("epsilons", "design", "Other budgets (noise as standard deviations)"),
         ("designs", "epsilon", "Other designs (noise as standard deviations)"),
     ):
-        if key in report:
+        if len(report.get(key, ())) > 1:
             frame = pd.DataFrame(report[key]).drop(columns=same).rename(columns=titles)
+            if plan.facts.mechanism == "laplace":  # it has neither calibration nor certificate
+                frame = frame.drop(columns=["calibration", "gap"])
             show_table(console, frame, title)
     if "limits" in report:
         titles = {
@@ -144,12 +149,11 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
 def show_release(console: Console, release: Release, folder: Path) -> None:
     """Say what was released and where it is."""
     inputs, outputs = release.facts.names, release.named_targets
-    people = release.facts.people
     written = [name for name in OUTPUTS if (folder / name).exists()]
     say(
         console,
-        f"Released {release.published_values} noisy numbers about {listed(outputs)} of {people} "
-        f"people by {listed(inputs)}{_gathered(release.facts)}.\n"
+        f"Released {release.published_values} noisy numbers about {listed(outputs)} of "
+        f"{release.facts.counted}, by {listed(inputs)}{_gathered(release.facts)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
         f"{release.delta:g}, for replacing one person's private values"
         f"{_included(release)}.\n"
@@ -160,7 +164,7 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
 
 def show_search(console: Console, plan: SearchPlan) -> None:
     """Say how well a private search would choose, and show its candidates."""
-    say(console, plan.summary())
+    say(console, plan.summary().replace(NAME_OWNERS, OWNERS_OPTION))
     frame = plan.to_frame()
     if "kernel" in frame:
         frame["kernel"] = [_kernel(params["kernel"]) for params in plan.candidates]
@@ -173,14 +177,14 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     for title in ("check", "result", "what was found"):
         grid.add_column(title, overflow="fold")
     for check in report.checks:
-        result = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
+        result = Text(check.result, "green" if check.passed else "bold red")
         grid.add_row(check.name, result, Text(printable(check.detail)))
     console.print(grid)
     console.print()
     if report.holds:
         text = (
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
-            f"any one of {release.facts.people} people no more than epsilon = "
+            f"any one of {release.facts.counted}, no more than epsilon = "
             f"{release.total_epsilon:.6g} and delta = {release.delta:g} "
             f"allow{_included(release)}. "
             "That the noise was drawn afresh has to be taken on trust."
@@ -188,6 +192,10 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     else:
         failed = [check.name for check in report.checks if not check.passed]
         text = f"The guarantee does NOT hold ({', '.join(failed)}). Do not rely on this release."
+        if report.unknown:
+            text = (
+                f"Whether the guarantee holds CANNOT BE TOLD from the file ({', '.join(failed)})."
+            )
         if set(failed) <= set(OF_DATA):
             text = (
                 f"This is NOT a release of these data ({', '.join(failed)}), although it agrees "
@@ -205,12 +213,14 @@ def _included(release: Release) -> str:
     return f", the choice of {release.chosen} included" if release.chosen else ""
 
 
-def _gathered(facts: Facts) -> str:
+def _gathered(facts: ReleaseSpec) -> str:
     """Say at how many places people are gathered, if they are, and how far from there they are."""
-    return "" if facts.places is None else f", {gathered(facts.places, facts.encoding.model_names)}"
+    if facts.places is None:
+        return ""
+    return f", {describe_bins(facts.places, facts.encoding.model_names)}"
 
 
-def _prior(facts: Facts) -> str:
+def _prior(facts: ReleaseSpec) -> str:
     """Return the kernel, or that it is learnt."""
     if facts.family is None:
         return _kernel(facts.kernel)

@@ -1,7 +1,12 @@
-"""Data sets of the paper, and synthetic ones for examples that need no download."""
+"""Data sets of the paper and of comparisons, and synthetic ones that need no download."""
 
 from cloakgp.datasets.digits import DigitsLowHigh, area_resample, load_digits_low_high
-from cloakgp.datasets.fetched import fetch_home_equity, fetch_kung
+from cloakgp.datasets.fetched import (
+    fetch_abalone,
+    fetch_california_housing,
+    fetch_home_equity,
+    fetch_kung,
+)
 from cloakgp.datasets.synthetic import (
     incident_rate,
     make_diagnoses,
@@ -14,6 +19,8 @@ from cloakgp.datasets.synthetic import (
 __all__ = [
     "DigitsLowHigh",
     "area_resample",
+    "fetch_abalone",
+    "fetch_california_housing",
     "fetch_home_equity",
     "fetch_kung",
     "incident_rate",

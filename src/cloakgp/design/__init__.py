@@ -1,13 +1,16 @@
 """Public maths of the sketch: which T to publish.
 
-Nothing here sees private values.  Every solver is convex and returns a certificate: the relative
-gap between its value and a proven bound.  A bad T costs accuracy, never privacy.
+``bayes`` knows a prior; ``volume``, ``total`` and ``worst`` (``dual``) know the workload alone.
+They bound the columns of T in the 2-norm, for Gaussian noise; ``cells`` knows a prior and bounds
+them in the 1-norm, for Laplace noise.  Nothing here sees private values.  All but ``cells`` are
+convex and return a certificate: the relative gap between their value and a proven bound.  A bad T
+costs accuracy, never privacy.
 """
 
 from cloakgp.design.bayes import Prior, bayes
+from cloakgp.design.cells import cells
+from cloakgp.design.dual.nuclear import total, worst
+from cloakgp.design.dual.volume import volume
 from cloakgp.design.result import Design
-from cloakgp.design.total import total
-from cloakgp.design.volume import volume
-from cloakgp.design.worst import worst
 
-__all__ = ["Design", "Prior", "bayes", "total", "volume", "worst"]
+__all__ = ["Design", "Prior", "bayes", "cells", "total", "volume", "worst"]

@@ -17,6 +17,8 @@ TARGET_GAP = 1e-6
 class Design:
     """A sketch matrix T with columns of length at most 1, and how good it provably is.
 
+    Lengths are 2-norms; those of ``cells`` are 1-norms.
+
     A design that stopped early says so in ``status``; that costs accuracy, never privacy.
 
     Attributes
@@ -27,13 +29,14 @@ class Design:
         The objective that T reaches.
     gap : float
         Its relative distance to a proven lower bound (for ``volume``, whose objective is a
-        logarithm: the distance for each dimension).
+        logarithm: the distance for each dimension); NaN where no bound was computed.
     status : str
         How the solver ended, in words.
 
     See Also
     --------
-    bayes : The default design.
+    bayes : The default design for Gaussian noise.
+    cells : The default design for Laplace noise.
     total : The least total noise.
     worst : The least largest noise.
     volume : The paper's objective.

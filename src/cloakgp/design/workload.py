@@ -1,4 +1,7 @@
-"""The workload: checks of what a solver is given, and the row space that it works in."""
+"""The workload C (P, N), as every solver takes it: its checks, its row space, its columns.
+
+A column of C is a person.  People whose columns are equal can be solved for as one.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from cloakgp.design.result import Array, Design
 
 #: Singular values of a workload below this share of the largest are rounding noise.
-RANK_TOLERANCE = 1e-10
+RANK_RTOL = 1e-10
 #: People whose columns agree to thirteen digits are one: their columns differ by the rounding of
 #: whoever computed them.  More people are not sorted.
-EQUAL, MOST_SORTED = 1e-13, 6000
+EQUAL_RTOL, SORT_MAX_PEOPLE = 1e-13, 6000
 
 
 def check_workload(C: ArrayLike) -> Array:
@@ -39,9 +42,14 @@ def check_weights(weights: ArrayLike | None, points: int) -> Array:
     return weights
 
 
+def squared_norms(columns: Array) -> Array:
+    """Return the squared length of each column."""
+    return np.einsum("ri,ri->i", columns, columns)
+
+
 def fit_columns(T: Array) -> Array:
     """Scale T so that its longest column has length 1."""
-    longest = float(np.sqrt(np.max(np.einsum("ri,ri->i", T, T), initial=0.0)))
+    longest = float(np.sqrt(np.max(squared_norms(T), initial=0.0)))
     return T / longest if longest > 0 else T
 
 
@@ -56,7 +64,7 @@ def row_space(C: Array) -> tuple[Array, Array, Array]:
     if largest == 0.0:
         return np.zeros((C.shape[0], 0)), np.zeros(0), np.zeros((0, C.shape[1]))
     U, size, V = np.linalg.svd(C / largest, full_matrices=False)
-    r = int(np.sum(size > RANK_TOLERANCE * size[0]))
+    r = int(np.sum(size > RANK_RTOL * size[0]))
     return U[:, :r], size[:r] * largest, V[:r]
 
 
@@ -75,13 +83,13 @@ def sort_kinds(C: Array, tolerance: float) -> tuple[NDArray[np.intp], NDArray[np
 def merge_equal(C: Array) -> tuple[Array, Array, NDArray[np.intp]]:
     """Return a column of each kind in C, how many people have it, and who is of which kind."""
     N = C.shape[1]
-    if N <= MOST_SORTED:
-        order, starts = sort_kinds(C, EQUAL)
+    if N <= SORT_MAX_PEOPLE:
+        order, starts = sort_kinds(C, EQUAL_RTOL)
         if len(starts) < N:
             distinct, count = C[:, order[starts]], np.diff(starts, append=N)
             member = np.empty(N, dtype=np.intp)
             member[order] = np.repeat(np.arange(len(starts)), count)
             # A long row of neighbours may drift apart.
-            if np.abs(C - distinct[:, member]).max() <= EQUAL * np.abs(C).max():
+            if np.abs(C - distinct[:, member]).max() <= EQUAL_RTOL * np.abs(C).max():
                 return distinct, count.astype(np.float64), member
     return C, np.ones(N), np.arange(N)

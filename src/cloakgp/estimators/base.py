@@ -1,8 +1,8 @@
-"""What the estimators share: from public inputs to a model, a plan and a release.
+"""``PrivateGP``: the one ``plan`` and the one ``fit`` of all estimators.
 
-The estimators wire the stages together and little else: public inputs to a model, a model to a
-plan, the plan and y to the trusted core, and the noisy sketch to predictions.  They hand y on and
-keep nothing of it.
+A fit wires the stages together and does little else: public inputs become a table, a table and the
+settings a plan, the plan and y go to the trusted core, and the noisy sketch predicts.  The
+estimators say what their outputs are.  y is handed on, and nothing of it is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,36 +19,67 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cloakgp.decode.decoder import Uncertainty
+from cloakgp.data.blocks.dask import blocks_of
+from cloakgp.data.checks import check_apart, warn_if_reordered
+from cloakgp.data.columns import recognise
+from cloakgp.data.rows import points_of, refuse_dates
+from cloakgp.data.table import (
+    Table,
+    as_blocks,
+    bounded,
+    check_separate,
+    goes_into_bins,
+    in_bins,
+    in_canonical_order,
+    outputs_in_order,
+    read_table,
+)
 from cloakgp.design.result import TARGET_GAP
-from cloakgp.estimators.accounts import LedgerParameter
-from cloakgp.estimators.kept import LIMITS, Kept, compare_limits
-from cloakgp.estimators.people import People, encoded, people_in_blocks, people_in_memory
+from cloakgp.errors import warn_user
+from cloakgp.estimators.bounds import (
+    PrivateBounds,
+    check_owners,
+    check_private,
+    chosen_before,
+    draw_bounds,
+    plan_choice,
+)
+from cloakgp.estimators.parameters import accepts_max_rows, documented
 from cloakgp.estimators.priors import check_inducing
+from cloakgp.estimators.spending import LedgerParameter, note_spend, spending
+from cloakgp.estimators.steps import (
+    budgets_for,
+    check_columns,
+    design_for,
+    draw_plan,
+    noise_for,
+    publish,
+)
+from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.family import Family
 from cloakgp.gp.inducing import summarise
 from cloakgp.gp.linear import LinearModel
-from cloakgp.gp.rows import refuse_dates
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.blocks.sources import blocks_of
-from cloakgp.inputs.checks import as_float, check_apart, owner_codes, warn_if_reordered
-from cloakgp.inputs.columns import recognise
-from cloakgp.plan.facts import Facts
-from cloakgp.plan.plan import Plan
-from cloakgp.plan.request import Request, settings_of
-from cloakgp.plan.rows import points_of
 from cloakgp.privacy import Budget
-from cloakgp.release.bounds import Clip
-from cloakgp.release.intervals import Of
+from cloakgp.release.bounds_plan import BoundsPlan
+from cloakgp.release.decoder import Uncertainty
+from cloakgp.release.plan import Plan
+from cloakgp.release.published import Clip, Of
 from cloakgp.release.release import Release
+from cloakgp.release.request import Request, settings_of
+from cloakgp.release.spec import ChosenBounds, ReleaseSpec, RowLimit
+from cloakgp.threads import single_threaded
 
 Array = NDArray[np.float64]
 AnyPlan = TypeVar("AnyPlan")
 
 #: Points of the default workload.
 WORKLOAD = 100
+#: Rows of each person that are compared; None: all.
+LIMITS = (1, 2, 5, None)
 
 
+@single_threaded
 class PrivateGP(BaseEstimator):
     """A Gaussian process with private training outputs; the estimators say what outputs are."""
 
@@ -60,12 +92,18 @@ class PrivateGP(BaseEstimator):
     design: str
     decode: str
     calibration: str
+    mechanism: str
     rank: int | None
     ledger: Any = LedgerParameter()
     dataset: str | None
     random_state: Any
     columns: Any
-    _gap = TARGET_GAP  # of designs; a search can do with less
+    # Of some estimators alone, here as they are for the others.
+    bounds: Any = None
+    target: str = "points"
+    iterations: int = 1
+    #: How close designs are to the best, relatively; folds of a search can do with less.
+    design_gap: float = TARGET_GAP
     #: What scikit-learn is told about outputs.
     _target_tags: ClassVar[dict[str, bool]] = {}
 
@@ -74,6 +112,70 @@ class PrivateGP(BaseEstimator):
         for name, value in self._target_tags.items():
             setattr(tags.target_tags, name, value)
         return tags
+
+    @accepts_max_rows
+    @documented
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_contributions: int | None = None,
+    ) -> Plan:
+        """Work out what a fit would publish and how accurate it would be.  Reads no y.
+
+        Parameters
+        ----------
+        {shared}
+
+        Returns
+        -------
+        plan : Plan
+            The noise at every point (of log-odds for classes), a forecast of the error, and the
+            certificate of the design.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cloakgp import PrivateGPRegressor
+        >>> X = np.linspace(0, 10, 200)[:, None]
+        >>> plan = PrivateGPRegressor(bounds=(0, 1)).plan(X, at=[[2.5], [7.5]])
+        >>> plan.noise_std.shape
+        (2,)
+        """
+        return self._plan(self._table(X, groups, max_contributions), at)
+
+    @accepts_max_rows
+    @documented
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        plan: Plan | None = None,
+        max_contributions: int | None = None,
+    ) -> Self:
+        """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once.
+
+        Parameters
+        ----------
+        y : array, series, data frame or blocks of shape (N,) or (N, D)
+            Private outputs: numbers, clipped into ``bounds``, or one column of labels among
+            ``classes``.
+        {shared}
+
+        Returns
+        -------
+        self : PrivateGP
+            The fitted estimator; ``release_`` holds what was published.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the spend does not fit under the cap of the ledger.  Nothing was spent.
+        """
+        return self._fit(X, y, at, groups, plan, max_contributions)
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation at X into its parts.
@@ -116,7 +218,8 @@ class PrivateGP(BaseEstimator):
         """
         return self._fitted().predict_interval(self._points(X), coverage, of=of, clip=clip)
 
-    def compare_max_rows(
+    @documented
+    def compare_max_contributions(
         self,
         X: ArrayLike,
         at: ArrayLike | None = None,
@@ -124,18 +227,15 @@ class PrivateGP(BaseEstimator):
         limits: Sequence[int | None] = LIMITS,
         **more: Any,
     ) -> pd.DataFrame:
-        """Compare ``max_rows``: fewer rows of each person, less noise for all.  Reads no y.
+        """Compare ``max_contributions``: fewer rows of each, less noise for all.  Reads no y.
 
         Parameters
         ----------
-        X : array or data frame of shape (N, L)
-            Public inputs, one row for each output.
-        at : array or data frame of shape (P, L), default=None
-            The points that matter (the workload).  None: a summary of X, weighted by people.
+        {shared}
         groups : array of shape (N,), default=None
             The owner of each row; required here.
         limits : sequence of int or None, default=(1, 2, 5, None)
-            The values of ``max_rows`` to compare; None stands for all rows.
+            The values of ``max_contributions`` to compare; None stands for all rows.
         **more : dict
             Further arguments of ``plan``, such as ``exposure``.
 
@@ -146,13 +246,51 @@ class PrivateGP(BaseEstimator):
             it and the forecast of both together, at the points of a plan with all rows.
         """
         if groups is None:
-            raise ValueError("groups is missing: name the owner of each row to compare max_rows")
-        draw = getattr(self, "plan")  # noqa: B009 -- every estimator has its own
-        owners = owner_codes(groups, len(encoded(X, self.columns)[0]), X)
-        most = int(np.bincount(np.asarray(owners)).max())
-        return compare_limits(
-            lambda limit: draw(X, at, groups, max_rows=limit, **more), limits, most
-        )
+            raise ValueError(
+                "groups is missing: name the owner of each row to compare max_contributions"
+            )
+        owners = read_table(X, groups, self.columns).owners
+        assert owners is not None
+        most = int(np.bincount(owners).max())
+        whole = self.plan(X, at, groups, **more)
+        table = []
+        for limit in limits:
+            plan = whole
+            if limit is not None and limit < most:
+                plan = self.plan(X, at, groups, max_contributions=limit, **more)
+            name = "all" if limit is None else limit
+            table.append({"max_contributions": name, **_cost(plan, whole)})
+        return pd.DataFrame(table)
+
+    @documented
+    def compare_max_rows(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        limits: Sequence[int | None] = LIMITS,
+        **more: Any,
+    ) -> pd.DataFrame:
+        """Call ``compare_max_contributions`` by its old name, which is deprecated.
+
+        Parameters
+        ----------
+        {shared}
+        groups : array of shape (N,), default=None
+            The owner of each row; required here.
+        limits : sequence of int or None, default=(1, 2, 5, None)
+            The values of ``max_contributions`` to compare; None stands for all rows.
+        **more : dict
+            Further arguments of ``plan``, such as ``exposure``.
+
+        Returns
+        -------
+        table : DataFrame
+            The same table; its first column has the old name, too.
+        """
+        warn_user("compare_max_rows is now called compare_max_contributions", DeprecationWarning)
+        table = self.compare_max_contributions(X, at, groups, limits, **more)
+        return table.rename(columns={"max_contributions": "max_rows"})
 
     def selection_bounds(self) -> tuple[float, float]:
         """Return the bounds of outputs and predictions in a private search.
@@ -164,34 +302,113 @@ class PrivateGP(BaseEstimator):
         """
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
+    @accepts_max_rows
+    @documented
     def public_facts(
         self,
         X: ArrayLike,
         at: ArrayLike | None = None,
         groups: Any = None,
-        max_rows: int | None = None,
-    ) -> Facts:
+        max_contributions: int | None = None,
+    ) -> ReleaseSpec:
         """Return what a plan is drawn from, without its design, for a private search.  Reads no y.
 
         Parameters
         ----------
-        X : array, data frame or blocks of shape (N, L)
-            Public inputs, one row for each output.
-        at : array or data frame of shape (P, L), default=None
-            The points that matter (the workload).  None: a summary of X, weighted by people.
-        groups : array of shape (N,), default=None
-            The owner of each row, if people own several: their rows are protected together.
-            None: every row is another person.
-        max_rows : int, default=None
-            At most this many rows of each owner count, chosen without their outputs; less noise for
-            all.  None: all rows.  ``compare_max_rows`` helps to decide.
+        {shared}
 
         Returns
         -------
-        facts : Facts
+        facts : ReleaseSpec
             The public facts of the release that a fit would make.
         """
-        raise ValueError(f"a private search is not made for {type(self).__name__}")
+        request = self._request(self._table(X, groups, max_contributions), at)
+        return self._spec(request, self._declared(None, 0), budgets_for(self)[0])
+
+    def _declared(self, y: Any, rows: int) -> Any:
+        """Return what is declared of the outputs of so many rows: bounds, classes or a cap.
+
+        Of y only its shape is asked; None: there is none yet.
+        """
+        raise NotImplementedError
+
+    def _spec(self, request: Request, declared: Any, budget: Budget) -> ReleaseSpec:
+        """Return the public facts of a release; every default comes from what is public."""
+        raise NotImplementedError
+
+    def _plan(self, table: Table, at: Any) -> Plan:
+        return self._draw(self._request(table, at), self._declared(None, 0))
+
+    def _draw(self, request: Request, declared: Any) -> Plan:
+        """Plan a release; if bounds are to be chosen, for the ends of their grid."""
+        rows = len(request.X) if request.places is None else request.places.people
+        choices: dict[str, BoundsPlan | None] = {}
+        specs: list[ReleaseSpec] = []
+        for whole in budgets_for(self):
+            budget, mechanism = whole, whole.mechanism
+            choice = plan_choice(self.bounds, rows, request.groups, whole)
+            if choice is not None:
+                assert choice.release_epsilon is not None
+                budget = replace(whole, epsilon=choice.release_epsilon)
+            choices[mechanism] = choice
+            if not specs:
+                specs.append(self._spec(request, declared, budget))
+            else:
+                design = design_for(self.design, mechanism)
+                specs.append(replace(specs[0], budget=budget, design=design))
+        plan = draw_plan(specs, self.target, request)
+        plan = replace(plan, choice=choices[plan.spec.mechanism])
+        return replace(plan, bounds_choice=self._bounds_choice(plan))
+
+    def _bounds_choice(self, plan: Plan) -> ChosenBounds | None:
+        """Return what a release says of a private choice of its bounds, if there was one."""
+        if plan.choice is not None:
+            return plan.choice.chosen(plan.choice.total_epsilon)
+        if plan.facts.budget.sigma == 0.0:
+            return None
+        return chosen_before(self.bounds, plan.spends, plan.delta)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        at: Any,
+        groups: Any,
+        plan: Plan | None,
+        max_contributions: Any,
+        exposure: Any = None,
+    ) -> Self:
+        """Make the release of a fit, from the first check to the last draw."""
+        y = as_blocks(y)
+        self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
+        table = self._table(X, groups, max_contributions, exposure, plan)
+        y = outputs_in_order(table, y, private=self.random_state is None)
+        declared = self._declared(y, len(table))
+        request = self._request(table, at)
+        if plan is None:
+            plan = self._draw(request, declared)
+        else:
+            checked_plan(plan, Plan).check_same(request)
+            check_columns(plan.facts, y, len(table))
+        check_private(self.bounds, self.random_state)
+        planned, chosen = plan, self._bounds_choice(plan)
+        release_id = uuid.uuid4().hex
+        with spending(noise_for(self, plan, table, release_id)) as noise:
+            recorded = noise.commit is not None
+            if plan.choice is not None:
+                # The spend of choice and release is recorded with the choice, which comes first.
+                bounds = draw_bounds(plan.choice, y, plan.facts.groups, noise, self.random_state)
+                declared, noise = _ends(bounds), replace(noise, commit=None)
+                plan = Plan.draw(self._spec(request, declared, plan.facts.budget), request)
+            release = publish(plan, table, y, noise, release_id)
+            if release.private and not recorded:
+                note_spend(table.identity, planned.spends)
+        self._keep(replace(release, bounds_choice=chosen))
+        return self
+
+    def _keep(self, release: Release) -> None:
+        """Keep what was published, and nothing else."""
+        self.release_ = release
 
     def _fitted(self) -> Release:
         check_is_fitted(self, "release_")
@@ -223,62 +440,59 @@ class PrivateGP(BaseEstimator):
             refuse_dates(X)
             validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
             warn_if_reordered(X, y)
-        self._release_id = uuid.uuid4().hex
 
-    def _people(self, kept: Kept, exposure: Any = None, plan: Any = None) -> People:
-        """Return everybody's public inputs, gathered at places if they are many.
+    def _table(
+        self,
+        X: Any,
+        groups: Any,
+        max_contributions: Any,
+        exposure: Any = None,
+        plan: Any = None,
+    ) -> Table:
+        """Return the public table of a plan or a fit; the bins of a ``plan`` are not sought again.
 
-        The places of a ``plan`` are not looked for again.
+        Rows in memory come in an order of their own, at most so many of each owner.
         """
         check_inducing(self.inducing)
-        X, groups = kept.X, kept.groups
+        table = self._exposed(read_table(X, groups, self.columns), exposure)
+        owned, in_memory = table.owners is not None, table.blocks is None
+        if in_memory and not goes_into_bins(len(table), self.inducing, owned):
+            table = bounded(in_canonical_order(table), max_contributions)
+            check_separate(table, self.inducing)
+            return table
+        table = bounded(table, max_contributions)
+        spreads = None if table.columns is None else table.columns.spreads
         request = plan.request if isinstance(plan, Plan) else None
-        known = None if request is None else request.places
-        table = blocks_of(X, self.columns)
-        if table is not None:
-            return people_in_blocks(table, groups, exposure, known)
-        rows, inputs = kept.encoded(self.columns)
-        people = people_in_memory(rows, X, self.inducing, groups, exposure, known, inputs)
-        return replace(people, everybody=kept.everybody)
+        planned = None if request is None else request.places
+        return in_bins(table, partial(default_lengths, spreads=spreads), planned)
 
-    def _asked(self, kept: Kept, at: Any) -> Request:
-        """Return what ``plan`` is asked for: all of it public."""
-        return self._request(self._people(kept, kept.exposure), kept, at)
+    def _exposed(self, table: Table, exposure: Any) -> Table:
+        """Return the table with its exposures, which only counts have."""
+        return table
 
-    def _request(self, people: People, kept: Kept, at: Any) -> Request:
+    def _request(self, table: Table, at: Any) -> Request:
         """Return what a plan is asked for: all of it public."""
-        places = people.places
-        return Request(
-            maker=type(self).__name__,
-            X=people.X,
-            places=places,
-            names=people.names,
-            at=None if at is None else _named(people, at),
-            groups=owner_codes(kept.groups, len(people.X), kept.X),
-            limit=kept.limit,
-            exposure=kept.exposure if places is None else places.node_exposure,
-            settings=settings_of(self),
-            inputs=people.inputs,
-        )
+        return request_for(type(self).__name__, settings_of(self), self.bounds, table, at)
 
-    def _gather(
+    def _assemble(
         self,
         prior: tuple[LinearModel, Family | None],
         request: Request,
         budget: Budget,
         **outputs: Any,
-    ) -> Facts:
-        """Gather the public facts; ``outputs`` are those of the kind of outputs."""
+    ) -> ReleaseSpec:
+        """Return the public facts of a release; ``outputs`` are those of the kind of outputs."""
         points, weights = _workload(request)
         model, family = prior
-        learnt = family is not None and self.design == self.decode == "bayes"
-        return Facts(
+        design = design_for(self.design, budget.mechanism)
+        learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
+        return ReleaseSpec(
             model=model,
             family=family,
             points=points,
             weights=weights,
             budget=budget,
-            design=self.design,  # type: ignore[arg-type]
+            design=design,
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
             groups=request.groups,
@@ -286,18 +500,9 @@ class PrivateGP(BaseEstimator):
             limit=request.limit,
             feature_names=request.names,
             inputs=request.inputs,
-            gap=self._gap,
+            gap=self.design_gap,
             beyond=_summary(request) if learnt and request.at is not None else None,
             **outputs,
-        )
-
-    def _budget(self, iterations: int = 1) -> Budget:
-        """Return what a fit spends: ε and δ become numbers here, once."""
-        return Budget(
-            as_float("epsilon", self.epsilon),
-            as_float("delta", self.delta),
-            self.calibration,  # type: ignore[arg-type]
-            iterations,
         )
 
 
@@ -311,6 +516,10 @@ def checked_plan(plan: Any, kind: type[AnyPlan]) -> AnyPlan:
     return plan
 
 
+def _ends(bounds: PrivateBounds) -> tuple[Array, Array]:
+    return np.array([bounds.lo]), np.array([bounds.hi])
+
+
 def _remember_names(estimator: Any, names: tuple[str, ...] | None, count: int) -> None:
     """Set what scikit-learn remembers of the inputs of a fit."""
     estimator.n_features_in_ = count
@@ -320,9 +529,26 @@ def _remember_names(estimator: Any, names: tuple[str, ...] | None, count: int) -
         del estimator.feature_names_in_
 
 
-def _named(people: People, at: Any) -> Array:
-    """Return the points that matter as rows of the model."""
-    return np.asarray(points_of(at, people.inputs, people.names, people.X.shape[1], "at"))
+def request_for(
+    maker: str, settings: dict[str, Any], bounds: Any, table: Table, at: Any
+) -> Request:
+    """Return what a plan is asked for; ``maker`` names the class that asks, with its settings."""
+    rows, limit = table.model_rows, table.max_contributions
+    check_owners(bounds, table.every_owner)
+    if at is not None:
+        at = np.asarray(points_of(at, table.columns, table.names, rows.shape[1], "at"))
+    return Request(
+        maker=maker,
+        X=rows,
+        places=table.partition,
+        names=table.names,
+        at=at,
+        groups=table.owners,
+        limit=None if limit is None else RowLimit(limit, table.left_out),
+        exposure=table.model_exposure,
+        settings=settings,
+        inputs=table.columns,
+    )
 
 
 def _workload(request: Request) -> tuple[Array, Array]:
@@ -339,3 +565,21 @@ def _summary(request: Request) -> tuple[Array, Array]:
     if request.inputs is not None:
         points = request.inputs.snap(points, request.X)
     return points, weights
+
+
+def _cost(plan: Plan, whole: Plan) -> dict[str, Any]:
+    """Return the noise of a plan against the rows it loses, at the points of one with all rows."""
+    points, weights = whole.points, whole.facts.weights
+    noise, floor = (np.reshape(part, (len(points), -1)) for part in plan.forecast(points))
+    rows = len(plan.facts.X)
+    return {
+        "rows": rows,
+        "rows_left_out": len(whole.facts.X) - rows,
+        "typical_noise_std": _typical(noise**2, weights),
+        "without_privacy_std": _typical(floor**2, weights),
+        "forecast_error": _typical(noise**2 + floor**2, weights),
+    }
+
+
+def _typical(squared: Array, weights: Array) -> float:
+    return float(np.sqrt(weights @ squared.mean(axis=1)))

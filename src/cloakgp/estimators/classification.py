@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from cloakgp.estimators.base import Array, PrivateGP, checked_plan
-from cloakgp.estimators.kept import kept_of
-from cloakgp.estimators.people import as_blocks
+from cloakgp.data.blocks.table import BlockColumn
+from cloakgp.data.checks import one_column
+from cloakgp.data.columns import Column
+from cloakgp.errors import ParameterError
+from cloakgp.estimators.base import Array, PrivateGP
+from cloakgp.estimators.parameters import documented
 from cloakgp.estimators.priors import Fixed, prior_of
-from cloakgp.estimators.spending import noise_of
-from cloakgp.estimators.steps import checked_steps, draw_plan, publish_plan
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.blocks.table import BlockColumn
-from cloakgp.inputs.checks import one_column
-from cloakgp.inputs.columns import Column
-from cloakgp.plan.facts import Facts
-from cloakgp.plan.outcomes import Labels
-from cloakgp.plan.plan import Plan
-from cloakgp.plan.request import Request
-from cloakgp.privacy import Labelled, release_labels
+from cloakgp.privacy import Budget
 from cloakgp.privacy.mechanism.outputs import found_classes
-from cloakgp.release.outcomes import LabelRelease
+from cloakgp.release.latent import LabelRelease
+from cloakgp.release.outputs import Labels
+from cloakgp.release.release import Release
+from cloakgp.release.request import Request
+from cloakgp.release.spec import ReleaseSpec, at_prior_mean
+from cloakgp.threads import single_threaded
 
 #: Standard deviation of the log-odds before anything is known, if no kernel is given.
 PRIOR_STD = 4.0
 
 
+@documented
+@single_threaded
 class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     """Gaussian process classification with differentially private training labels.
 
@@ -49,52 +49,10 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     classes : sequence of labels, or "public", default=None
         Every possible label, a public fact.  Required: the set of labels that occur would leak.
         "public" declares that the labels found in y are public.
-    epsilon : float, default=1.0
-        The ε of the guarantee.  ``inf`` adds no noise and is not private.
-    delta : float, default=1e-05
-        The δ of the guarantee, well below one over the number of people.
     prior_mean : float or array of shape (K,), default=None
         Mean of the log-odds before anything is known; of the second class, if there are two.
         None: the log-odds of equal chances.
-    learn : {"auto", True, False}, default="auto"
-        Whether hyperparameters are learnt from the published sketch, which costs no budget: a
-        public family of priors is averaged by how well each explains what was published.  "auto"
-        learns if no ``kernel`` is given.  True also learns the free hyperparameters (not "fixed")
-        of a kernel that is given, False uses it as it is.
-    iterations : int, default=1
-        Newton steps, each with a sketch of its own; they share (ε, δ).  With ``decode="bayes"``
-        the steps after the last sketch are free, so 1 is nearly always enough.
-    inducing : "auto", int, array of shape (M, L) or None, default="auto"
-        How many people are told apart.  "auto": all of up to 4,000; more are gathered at up to 300
-        public places, which stand for the inputs of everybody near them.  A number or a table:
-        that many inducing inputs (placed by k-means of X), or these.  None: the exact model, for
-        up to 4,000 people.
-    approximation : {"fitc", "dtc"}, default="dtc"
-        The sparse model, if ``inducing`` is a number or a table.
-    design : {"bayes", "total", "worst", "volume"}, default="bayes"
-        Which sketch is published: the one with the least posterior variance over the workload,
-        the least total noise, the least largest noise, or the paper's.  See ``cloakgp.design``.
-    target : {"auto", "points", "latents"}, default="auto"
-        Whether the design cares for the points ``at`` or, as in the paper, for the latent values
-        at the training inputs.  "auto" takes what the plan forecasts to be better at the points.
-    decode : {"bayes", "direct"}, default="bayes"
-        How predictions are made from the sketch: by the posterior of f, or by the paper's unbiased
-        estimate of the prediction without privacy.
-    calibration : {"analytic", "hall"}, default="analytic"
-        How σ follows from (ε, δ): the least noise there is, or the paper's formula (for ε up to 1).
-    rank : int, default=None
-        Publish at most this many values for each output.  None: as many as the design asks for.
-    columns : mapping of names to columns, default=None
-        What columns of X are: ``Category``, ``Date``, ``Boolean`` or ``Number`` of
-        ``cloakgp.columns``, by name.  Columns that are not named are known by their types:
-        categories, dates, booleans and strings need no encoding.
-    ledger : Ledger, path or address, default=None
-        A budget ledger: a ``Ledger``, its file, or its ``postgresql://`` address.  The spend is
-        recorded there before noise is drawn, and a fit that would exceed the cap is refused.
-    dataset : str, default=None
-        The name of the data set in the ledger.
-    random_state : int or RandomState, default=None
-        Anything but None makes the noise repeatable and therefore **not private**.
+    {shared}
 
     Attributes
     ----------
@@ -146,7 +104,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         iterations: int = 1,
         inducing: Any = "auto",
         approximation: Approximation = "dtc",
-        design: str = "bayes",
+        mechanism: str = "auto",
+        design: str = "auto",
         target: Literal["auto", "points", "latents"] = "auto",
         decode: str = "bayes",
         calibration: str = "analytic",
@@ -165,6 +124,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.iterations = iterations
         self.inducing = inducing
         self.approximation = approximation
+        self.mechanism = mechanism
         self.design = design
         self.target = target
         self.decode = decode
@@ -174,105 +134,6 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
-
-    def plan(
-        self,
-        X: ArrayLike,
-        at: ArrayLike | None = None,
-        groups: Any = None,
-        max_rows: int | None = None,
-    ) -> Plan:
-        """Work out what a fit would publish and how accurate it would be.  Reads no y.
-
-        Parameters
-        ----------
-        X : array, data frame or blocks of shape (N, L)
-            Public inputs, one row for each output.
-        at : array or data frame of shape (P, L), default=None
-            The points that matter (the workload).  None: a summary of X, weighted by people.
-        groups : array of shape (N,), default=None
-            The owner of each row, if people own several: their rows are protected together.
-            None: every row is another person.
-        max_rows : int, default=None
-            At most this many rows of each owner count, chosen without their outputs; less noise for
-            all.  None: all rows.  ``compare_max_rows`` helps to decide.
-
-        Returns
-        -------
-        plan : Plan
-            The noise in the log-odds at every point, a forecast of the error, and the certificate
-            of the design.
-
-        Raises
-        ------
-        ValueError
-            If ``classes`` is missing, or "public": a plan reads no y.
-        """
-        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
-        return draw_plan(self._facts(request, self._classes(None)), self.target, request)
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        at: ArrayLike | None = None,
-        groups: Any = None,
-        plan: Plan | None = None,
-        max_rows: int | None = None,
-    ) -> Self:
-        """Publish noisy sketches of the labels: spends (``epsilon``, ``delta``), once.
-
-        Parameters
-        ----------
-        X : array, data frame or blocks of shape (N, L)
-            Public inputs, one row for each output.
-        y : array, series or blocks of shape (N,)
-            Private outputs: labels among ``classes``.
-        at : array or data frame of shape (P, L), default=None
-            The points that matter (the workload).  None: a summary of X, weighted by people.
-        groups : array of shape (N,), default=None
-            The owner of each row, if people own several: their rows are protected together.
-            None: every row is another person.
-        plan : Plan, default=None
-            What ``plan`` returned for the same inputs and settings: it is released as it is.  None:
-            a plan is made.
-        max_rows : int, default=None
-            At most this many rows of each owner count, chosen without their outputs; less noise for
-            all.  None: all rows.  ``compare_max_rows`` helps to decide.
-
-        Returns
-        -------
-        self : PrivateGPClassifier
-            The fitted estimator; ``release_`` holds what was published.
-
-        Raises
-        ------
-        BudgetExceeded
-            If the spend does not fit under the cap of the ledger.  Nothing was spent.
-        """
-        y = as_blocks(y)
-        self._check_inputs(X, y, at=at, groups=groups)
-        kept = kept_of(X, groups, max_rows, self.columns)
-        y = kept.outputs(y)
-        people = self._people(kept, plan=plan)
-        one_column(y, people.count)
-        classes = self._classes(y)
-        request = self._request(people, kept, at)
-        if plan is None:
-            plan = draw_plan(self._facts(request, classes), self.target, request)
-        else:
-            checked_plan(plan, Plan).check_same(request)
-        self.release_ = publish_plan(
-            plan,
-            people,
-            y,
-            noise_of(self, plan, people, self._release_id),
-            self._release_id,
-            alone=partial(release_labels, labels=y, classes=classes),
-            kind=Labelled(classes),
-        )
-        self.classes_ = np.array(classes)
-        return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class at X.
@@ -350,68 +211,66 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
     def _classes(self, y: Any) -> tuple[Any, ...]:
         """Return the public classes, in order; from y only if they were declared public."""
         if self.classes is None:
-            raise ValueError(
-                "classes is missing: name every possible label, for instance "
-                'classes=["no", "yes"]. They must not be taken from the data, where a rare label '
-                'could give a person away; classes="public" states that the labels in y are public.'
+            raise ParameterError(
+                '{classes} is missing: name every possible label, for instance {classes:["no", '
+                '"yes"]}. They must not be taken from the data, where a rare label could give a '
+                'person away; {classes:"public"} states that the labels in {y} are public.'
             )
         if isinstance(self.classes, str):
             if self.classes != "public":
-                raise ValueError(
-                    f'classes must be a list of labels or "public", got {self.classes!r}'
+                raise ParameterError(
+                    '{classes} must be a list of labels or "public", got {!r}', self.classes
                 )
             if isinstance(y, BlockColumn):
-                raise ValueError(
-                    'classes="public" takes the classes from y, which comes in blocks; name the '
-                    "classes"
+                raise ParameterError(
+                    '{classes:"public"} takes the classes from {y}, which comes in blocks; name '
+                    "the classes"
                 )
             if y is None:
-                raise ValueError(
-                    'classes="public" takes the classes from y, but a plan does not read y; name '
-                    "the classes to plan"
+                raise ParameterError(
+                    '{classes:"public"} takes the classes from {y}, but a plan does not read {y}; '
+                    "name the classes to plan"
                 )
             found = found_classes(y)
             if len(found) < 2:
-                raise ValueError(
-                    "y has only one class, so there is nothing to tell apart; name every possible "
-                    "class in classes"
+                raise ParameterError(
+                    "{y} has only one class, so there is nothing to tell apart; name every "
+                    "possible class in {classes}"
                 )
         else:
             given = self.classes if isinstance(self.classes, Iterable) else ()
             found = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
         kinds = {_kind(label) for label in found}
         if len(kinds) != 1 or None in kinds or len(set(found)) < max(len(found), 2):
-            raise ValueError(
-                "classes must name two or more different labels of one kind (strings, numbers or "
-                f"booleans), got {self.classes!r}"
+            raise ParameterError(
+                "{classes} must name two or more different labels of one kind (strings, numbers "
+                "or booleans), got {!r}",
+                self.classes,
             )
         return tuple(sorted(found))
 
-    def public_facts(
-        self,
-        X: ArrayLike,
-        at: ArrayLike | None = None,
-        groups: Any = None,
-        max_rows: int | None = None,
-    ) -> Facts:
-        request = self._asked(kept_of(X, groups, max_rows, self.columns), at)
-        return self._facts(request, self._classes(None))
+    def _declared(self, y: Any, rows: int) -> tuple[Any, ...]:
+        if y is not None:
+            one_column(y, rows)
+        return self._classes(y)
 
-    def _facts(self, request: Request, classes: tuple[Any, ...]) -> Facts:
-        columns = Labels(classes).columns
-        mean = self._prior_mean(columns, len(classes))
-        budget, fixed = self._budget(checked_steps(self.iterations)), Fixed(PRIOR_STD, noise=1.0)
-        facts = self._gather(
+    def _spec(self, request: Request, declared: tuple[Any, ...], budget: Budget) -> ReleaseSpec:
+        columns, fixed = Labels(declared).columns, Fixed(PRIOR_STD, noise=1.0)
+        spec = self._assemble(
             prior_of(self, request, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
             request,
             budget,
             lo=np.zeros(columns),
             hi=np.ones(columns),
             unit=np.ones(columns),
-            prior_mean=mean,
-            outcome=Labels(classes),
+            prior_mean=self._prior_mean(columns, len(declared)),
+            outcome=Labels(declared),
         )
-        return facts.at_prior_mean()
+        return at_prior_mean(spec)
+
+    def _keep(self, release: Release) -> None:
+        super()._keep(release)
+        self.classes_ = np.array(release.facts.classes)
 
     def _prior_mean(self, columns: int, classes: int) -> Array:
         given = -np.log(classes - 1.0) if self.prior_mean is None else self.prior_mean
@@ -420,9 +279,11 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         except (TypeError, ValueError):
             mean = np.array([np.nan])
         if not np.all(np.abs(mean) <= 30.0):
-            raise ValueError(
-                f"prior_mean must be log-odds between -30 and 30, one number or one for each of "
-                f"{columns} column(s), got {self.prior_mean!r}"
+            raise ParameterError(
+                "{prior_mean} must be log-odds between -30 and 30, one number or one for each of "
+                "{} column(s), got {!r}",
+                columns,
+                self.prior_mean,
             )
         return mean
 

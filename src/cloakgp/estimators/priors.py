@@ -1,11 +1,12 @@
-"""From the settings of an estimator to its prior: a model to design for, a family to learn from.
+"""The prior of an estimator: from its settings and public inputs to a model and a family of priors.
 
-Every default comes from X and public bounds alone; no y comes here.
+Every default comes from X and from what is declared of the outputs, never from y.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, get_args
 
@@ -13,19 +14,22 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Kernel
 
-from cloakgp.estimators.people import MOST_EXACT
-from cloakgp.gp.defaults import Belief, Scales, default_family, default_kernel, design_kernel
+from cloakgp.data.rows import points_of
+from cloakgp.data.table import MOST_EXACT
+from cloakgp.errors import ParameterError
+from cloakgp.gp.defaults import (
+    Belief,
+    Scales,
+    default_family,
+    default_kernel,
+    design_kernel,
+)
 from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.family import Family
-from cloakgp.gp.free import free_family
+from cloakgp.gp.family import Family, family_around
 from cloakgp.gp.inducing import place_inducing
-from cloakgp.gp.kernels.stretch import stretched
-from cloakgp.gp.linear import LinearModel
-from cloakgp.gp.matrices import has_white_noise
-from cloakgp.gp.sparse import Approximation, SparseModel
-from cloakgp.gp.surrogate import Surrogate
-from cloakgp.plan.request import Request
-from cloakgp.plan.rows import points_of
+from cloakgp.gp.linear import LinearModel, has_white_noise
+from cloakgp.gp.sparse import Approximation, SparseModel, Surrogate
+from cloakgp.release.request import Request
 
 #: Priors that expect f further away than this many times the range of the outputs are mistakes.
 FURTHEST = 1e12
@@ -33,7 +37,7 @@ FURTHEST = 1e12
 MOST_TO_LEARN_FROM = 1000
 
 
-class Settings(Protocol):
+class PriorSettings(Protocol):
     """The settings of an estimator that say what its prior is."""
 
     kernel: Any
@@ -51,7 +55,7 @@ class Fixed(NamedTuple):
 
 
 def prior_of(
-    settings: Settings,
+    settings: PriorSettings,
     request: Request,
     scales: Scales,
     unit: float,
@@ -80,28 +84,50 @@ def prior_of(
         kernel = design_kernel(X, scales, unit, counts, spreads)
     else:
         given = stretched(settings.kernel, request.widths)
-        family = free_family(given, tuple((s * unit, w) for s, w in belief))
+        family = family_around(given, tuple((s * unit, w) for s, w in belief))
         kernel = family.mean_kernel()
     variance = (scales.design[1] * unit) ** 2 if noise is None else noise
     return _model(settings, request, kernel, variance, unit, for_design=noisy), family
 
 
+def stretched(kernel: Any, widths: Sequence[int] | None) -> Any:
+    """Return a kernel whose lists of lengthscales have one for each column of the model.
+
+    Given are lists with one for each input, as people count inputs: all levels of a category share
+    that of their input.  ``widths`` says how many columns each input takes; None: one.
+    """
+    if kernel is None or widths is None or sum(widths) == len(widths):
+        return kernel
+    inputs = len(widths)
+    changed = {}
+    for name, value in kernel.get_params().items():
+        ends = name.endswith(("length_scale", "length_scale_bounds"))
+        if ends and np.ndim(value) >= 1 and not isinstance(value, str):
+            lengths = np.asarray(value)
+            # Bounds of all lengthscales are one pair, which needs no stretching.
+            if len(lengths) == inputs and lengths.ndim == 1 + name.endswith("_bounds"):
+                changed[name] = np.repeat(lengths, widths, axis=0)
+    return clone(kernel).set_params(**changed) if changed else kernel
+
+
 def check_inducing(inducing: Any) -> None:
     """Refuse words that say nothing about inducing inputs."""
     if isinstance(inducing, str) and inducing != "auto":
-        raise ValueError(f'inducing must be "auto", None, a number or a table, got {inducing!r}')
+        raise ParameterError(
+            '{inducing} must be "auto", None, a number or a table, got {!r}', inducing
+        )
 
 
-def _learns(settings: Settings, people: int, noisy: bool) -> bool:
+def _learns(settings: PriorSettings, people: int, noisy: bool) -> bool:
     """Tell whether hyperparameters are learnt from what is published."""
     learn, automatic = settings.learn, isinstance(settings.learn, str) and settings.learn == "auto"
     if not (automatic or isinstance(learn, bool | np.bool_)):
-        raise ValueError(f'learn must be "auto", True or False, got {learn!r}')
+        raise ParameterError('{learn} must be "auto", True or False, got {!r}', learn)
     if settings.decode == "direct":
         if not automatic and learn:
-            raise ValueError(
-                "learn=True cannot be combined with decode='direct', which estimates what the "
-                "given kernel predicts without privacy; use decode='bayes' or learn=False"
+            raise ParameterError(
+                "{learn:True} cannot be combined with {decode:'direct'}, which estimates what the "
+                "given kernel predicts without privacy; use {decode:'bayes'} or {learn:False}"
             )
         return False
     if automatic:
@@ -109,21 +135,23 @@ def _learns(settings: Settings, people: int, noisy: bool) -> bool:
     return bool(learn)
 
 
-def _check_model(settings: Settings) -> None:
+def _check_model(settings: PriorSettings) -> None:
     """Refuse what no model can be made from."""
     if settings.approximation not in get_args(Approximation):
-        raise ValueError(
-            f"approximation must be one of {get_args(Approximation)}, "
-            f"got {settings.approximation!r}"
+        raise ParameterError(
+            "{approximation} must be one of {}, got {!r}",
+            get_args(Approximation),
+            settings.approximation,
         )
     if not (settings.kernel is None or isinstance(settings.kernel, Kernel)):
-        raise ValueError(
-            f"kernel must be a scikit-learn kernel object such as RBF(3.0), got {settings.kernel!r}"
+        raise ParameterError(
+            "{kernel} must be a scikit-learn kernel object such as RBF(3.0), got {!r}",
+            settings.kernel,
         )
 
 
 def _model(
-    settings: Settings,
+    settings: PriorSettings,
     request: Request,
     kernel: Any,
     noise: float,
@@ -139,22 +167,25 @@ def _model(
     with np.errstate(all="ignore"):
         largest = float(np.max(kernel.diag(X)))
     if largest > (FURTHEST * scale) ** 2:
-        raise ValueError(
-            f"kernel has a standard deviation of {np.sqrt(largest):.3g} at some inputs, more "
-            f"than {FURTHEST:g} times the range of the outputs ({scale:g}); check its "
-            "parameters"
+        raise ParameterError(
+            "{kernel} has a standard deviation of {:.3g} at some inputs, more than {:g} times the "
+            "range of the outputs ({:g}); check its parameters",
+            np.sqrt(largest),
+            FURTHEST,
+            scale,
         )
     if counts is not None and has_white_noise(kernel, X):
-        raise ValueError(
-            "a kernel with a WhiteKernel part cannot be combined with people who are gathered "
-            "at places; put the noise into noise_variance instead"
+        raise ParameterError(
+            "a kernel with a WhiteKernel part cannot be combined with people who are gathered at "
+            "places; put the noise into {noise_variance} instead"
         )
     if settings.inducing is None or isinstance(settings.inducing, str):
         if len(X) > MOST_EXACT:
-            raise ValueError(
-                f"an exact Gaussian process on {len(X)} people takes minutes to plan (the "
-                f"limit is {MOST_EXACT}); give a number of inducing inputs, for instance "
-                "inducing=50"
+            raise ParameterError(
+                "an exact Gaussian process on {} people takes minutes to plan (the limit is {}); "
+                "give a number of inducing inputs, for instance {inducing:50}",
+                len(X),
+                MOST_EXACT,
             )
         model = Surrogate if for_design else ExactModel
         return model(kernel, X, noise, counts)

@@ -1,39 +1,65 @@
-"""From a plan to a release: a budget spent in one sketch, or in one for each Newton step.
+"""From a plan to a release: the last checks, the noise, and a sketch for each Newton step.
 
 For classes and counts, a step from public latent values f₀ is a regression on pseudo-outputs, so a
 plan of one step is a plan like any other.  Each further step starts where the release so far ends,
-which is public.
+which is public.  All calls of the core that publish y are here; y is handed to it and not kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
-from cloakgp.estimators.people import People
-from cloakgp.estimators.repeats import note_spend
-from cloakgp.inputs.checks import target_names
-from cloakgp.inputs.passes import passes
-from cloakgp.plan.facts import MOST_ITERATIONS, MOST_LATENTS, Facts
-from cloakgp.plan.parts import Part
-from cloakgp.plan.plan import Plan
-from cloakgp.plan.request import Request
-from cloakgp.privacy import Noise, NoisySketch, Sketch, Spend
-from cloakgp.privacy.mechanism.gathered import Kind, release_gathered
-from cloakgp.release.outcomes import LatentRelease
+from cloakgp.data.blocks.progress import passes
+from cloakgp.data.checks import as_float, shape_of, target_names
+from cloakgp.data.table import Table, batches
+from cloakgp.errors import NotPrivateWarning, ParameterError, warn_user
+from cloakgp.estimators.bounds import told_of, unrecorded
+from cloakgp.estimators.spending import open_account, warn_if_repeated
+from cloakgp.gp.kernels.json import check_writable
+from cloakgp.privacy import (
+    Bins,
+    Bounded,
+    Budget,
+    Counted,
+    Labelled,
+    Noise,
+    NoisySketch,
+    Query,
+    Rows,
+    Sketch,
+    release,
+)
+from cloakgp.privacy.mechanism.budget import Mechanism
+from cloakgp.privacy.mechanism.outputs import Kind
+from cloakgp.release.bounds_plan import total_of
+from cloakgp.release.decode import latents_at_people
+from cloakgp.release.outputs import Counts, Labels
+from cloakgp.release.plan import Plan
 from cloakgp.release.release import Release
+from cloakgp.release.request import Request
+from cloakgp.release.spec import (
+    MOST_ITERATIONS,
+    MOST_LATENTS,
+    DesignName,
+    Part,
+    ReleaseSpec,
+    restarted,
+)
 
-Array = NDArray[np.float64]
 #: A function of the core that holds y: it takes a sketch and the noise.
 Publish = Callable[..., NoisySketch]
 
 TARGETS = ("auto", "points", "latents")
+MECHANISMS = ("auto", "laplace", "gaussian")
 #: Latent values further out than this tell nothing more.
 FURTHEST = 30.0
 
@@ -42,90 +68,228 @@ def checked_steps(iterations: Any) -> int:
     """Return the number of Newton steps, or refuse it."""
     whole = isinstance(iterations, Integral) and not isinstance(iterations, bool)
     if not (whole and 1 <= iterations <= MOST_ITERATIONS):
-        raise ValueError(
-            f"iterations must be a whole number from 1 to {MOST_ITERATIONS}, got {iterations!r}"
+        raise ParameterError(
+            "{iterations} must be a whole number from 1 to {}, got {!r}",
+            MOST_ITERATIONS,
+            iterations,
         )
     return int(iterations)
 
 
-def draw_plan(
-    facts: Facts, target: Literal["auto", "points", "latents"], request: Request | None = None
-) -> Plan:
-    """Plan the first step; "auto" takes the target with the better forecast at the points."""
+class Releaser(Protocol):
+    """The settings of an estimator that say which noise it adds."""
+
+    mechanism: str
+    design: str
+    decode: str
+    calibration: str
+    iterations: int
+    epsilon: float
+    delta: float
+
+
+def mechanisms_for(settings: Releaser) -> tuple[Mechanism, ...]:
+    """Return the mechanisms that come into question; "auto" compares them."""
+    mechanism = settings.mechanism
+    if mechanism not in MECHANISMS:
+        raise ParameterError("{mechanism} must be one of {}, got {!r}", MECHANISMS, mechanism)
+    if mechanism != "auto":
+        return (mechanism,)  # type: ignore[return-value]
+    # What was made for Gaussian noise, and a trial without any.
+    cells = settings.design in ("auto", "cells") and settings.decode == "bayes"
+    if not cells or settings.calibration != "analytic" or settings.epsilon == math.inf:
+        return ("gaussian",)
+    return ("laplace", "gaussian")
+
+
+def budgets_for(settings: Releaser) -> tuple[Budget, ...]:
+    """Return what a fit spends, by each of its mechanisms: ε and δ become numbers here, once."""
+    epsilon, delta = as_float("epsilon", settings.epsilon), as_float("delta", settings.delta)
+    parts = checked_steps(settings.iterations)
+
+    def budget(mechanism: Mechanism) -> Budget:
+        if mechanism == "laplace":
+            return Budget(epsilon, 0.0, parts=parts, mechanism="laplace")
+        return Budget(epsilon, delta, settings.calibration, parts)  # type: ignore[arg-type]
+
+    return tuple(map(budget, mechanisms_for(settings)))
+
+
+def design_for(design: str, mechanism: Mechanism) -> DesignName:
+    """Return which design is meant; "auto" is the best one for the mechanism."""
+    if design != "auto":
+        return design  # type: ignore[return-value]
+    return "cells" if mechanism == "laplace" else "bayes"
+
+
+def draw_plan(specs: Sequence[ReleaseSpec], target: str, request: Request | None = None) -> Plan:
+    """Plan the first step: the better mechanism, and of "auto" the better target."""
     if target not in TARGETS:
-        raise ValueError(f"target must be one of {TARGETS}, got {target!r}")
+        raise ParameterError("{target} must be one of {}, got {!r}", TARGETS, target)
     if target != "auto":
-        return Plan.draw(replace(facts, target=target), request)
+        specs = [replace(spec, target=target) for spec in specs]  # type: ignore[arg-type]
+    if len(specs) > 1:
+        return Plan.draw_best(specs, request)
+    (facts,) = specs
     plan = Plan.draw(facts, request)
+    if target != "auto":
+        return plan
     # The design "bayes" is the best for the points already, as its certificate says.
-    if facts.design == "bayes" or facts.noise_std == 0.0 or len(facts.X) > MOST_LATENTS:
+    if facts.design in ("bayes", "cells") or facts.noise_std == 0.0 or len(facts.X) > MOST_LATENTS:
         return plan
     other = Plan.draw(replace(facts, target="latents"), request)
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
-def publish_plan(
-    plan: Plan,
-    people: People,
-    y: Any,
-    noise: Noise,
-    release_id: str,
-    *,
-    alone: Publish,
-    kind: Kind,
-) -> Release:
-    """Release a plan: with ``alone``, which holds y, or at its places, by the ``kind`` of y."""
-    facts = plan.facts
-    if facts.places is None:
-        publish: Publish = partial(alone, budget=facts.budget, groups=facts.groups)
-    else:
-        publish = _gathered(plan, people, y, kind)
-    return release_plan(plan, publish, noise, target_names(y), release_id, people.identity)
-
-
-def _gathered(plan: Plan, people: People, y: Any, kind: Kind) -> Publish:
-    """Return the function of the core that sums y at the places of a plan and publishes that."""
-    places, budget, batches = plan.facts.places, plan.facts.budget, people.batches(y)
-    assert places is not None
-
-    def publish(sketch: Sketch, *, noise: Noise) -> NoisySketch:
-        done = passes(places.people, "Summing the private column at places")
-        return release_gathered(
-            sketch, places.counts, batches, kind, budget, noise=noise, done=done
+def check_columns(facts: ReleaseSpec, y: Any, rows: int) -> None:
+    """Refuse numbers in more or fewer columns than were planned."""
+    shape = shape_of(y, rows)
+    columns = shape[1] if len(shape) == 2 else 1
+    if not isinstance(facts.outcome, Labels | Counts) and len(facts.lo) != columns:
+        raise ValueError(
+            f"plan was made for {len(facts.lo)} output column(s), but y has {columns}; give "
+            "bounds a pair for each column and plan again, or leave the plan out"
         )
 
-    return publish
+
+class Spender(Protocol):
+    """The settings of an estimator that say how it spends."""
+
+    delta: float
+    ledger: Any
+    dataset: str | None
+    random_state: Any
+    bounds: Any  # if they were chosen before, the ledger is to know
+
+
+def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> Noise:
+    """Make the last checks, and return how the core is to draw the noise and record the spend."""
+    # Each is read once: a parameter that changes now changes nothing.
+    account, seed = open_account(spender.ledger, spender.dataset), spender.random_state
+    bounds = spender.bounds
+    _warn_if_unsavable(plan)
+    if seed is not None or math.isinf(plan.epsilon):
+        if account is not None:
+            raise ParameterError(
+                "a release that is not private (random_state, or {epsilon:inf}) cannot be recorded "
+                "in a ledger; leave {ledger} and {dataset} out for a trial"
+            )
+        return Noise(rehearsal=_rehearsal(plan, seed))
+    spends = list(plan.spends)
+    if account is None:
+        warn_if_repeated(table.identity, spends, spender.delta)
+        return Noise()
+    ledger, dataset = account
+    facts, before = plan.facts, unrecorded(bounds, ledger, dataset)
+    spends = [*before, *spends]
+    stated = plan.epsilon if plan.choice is None else plan.choice.total_epsilon
+    if before:
+        stated = total_of(tuple(spends), plan.delta)
+    parameters = {
+        "task": facts.task,
+        "design": facts.design,
+        "decode": facts.decode,
+        "mechanism": facts.mechanism,
+        "calibration": facts.budget.calibration,
+        "people": facts.people,
+        "published_values": plan.published_values,
+        "sigma": facts.budget.sigma,
+        **told_of(bounds),
+    }
+    if plan.choice is not None:
+        parameters |= plan.choice.parameters
+    return Noise(
+        commit=partial(
+            ledger.spend,
+            dataset,
+            spends,
+            what=f"{type(spender).__name__}.fit",
+            parameters=parameters,
+            release_id=release_id,
+            inputs=table.identity,
+            stated=(stated, plan.delta),
+        )
+    )
+
+
+def _rehearsal(plan: Plan, seed: Any) -> Any:
+    """Warn that this is not private, and return repeatable noise if it was asked for."""
+    if math.isinf(plan.epsilon):
+        warn_user("epsilon=inf adds no noise: the result is not private", NotPrivateWarning)
+        return None
+    warn_user(
+        "random_state makes the noise repeatable, so the result is NOT private; use "
+        "random_state=None for a real release",
+        NotPrivateWarning,
+    )
+    rng = check_random_state(seed)
+    if plan.facts.budget.mechanism == "laplace":
+        return lambda scale, count: _discrete_laplace(rng, scale, count)
+    return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
+
+
+def _discrete_laplace(rng: Any, scale: float, count: int) -> NDArray[np.int64]:
+    """Return whole numbers with P(x) ∝ e^(−|x|/scale): differences of two geometric ones."""
+    up, down = np.floor(scale * rng.standard_exponential((2, count))).astype(np.int64)
+    return np.asarray(up - down)
+
+
+def _warn_if_unsavable(plan: Plan) -> None:
+    """Say before anything is spent that a kernel cannot be written to a file."""
+    try:
+        check_writable(plan.facts.kernel)
+    except ValueError as error:
+        warn_user(f"this release will work but cannot be saved: {error}")
+
+
+def publish(plan: Plan, table: Table, y: Any, noise: Noise, release_id: str) -> Release:
+    """Release a plan: y goes to the core, and what the core publishes comes back."""
+    return release_plan(plan, core_for(plan.spec, table, y), noise, target_names(y), release_id)
+
+
+def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
+    """Return the function that gives y to the core and publishes a sketch of it."""
+    kind = _kind(spec, flat=len(shape_of(y, len(table))) == 1)
+    people: Rows | Bins = Rows(y, spec.groups)
+    if spec.places is not None:
+        done = passes(spec.places.people, "Summing the private column at places")
+        people = Bins(spec.places.counts, batches(table, y), done)
+
+    def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
+        return release(Query(sketch, kind, people), spec.budget, noise=noise)
+
+    return core
+
+
+def _kind(spec: ReleaseSpec, flat: bool) -> Kind:
+    """Return what the core is told of the outputs: bounds, classes or a cap, all public."""
+    if isinstance(spec.outcome, Labels):
+        return Labelled(spec.outcome.classes)
+    if isinstance(spec.outcome, Counts):
+        return Counted(float(spec.hi[0]))
+    return Bounded(spec.lo, spec.hi, flat=flat)
 
 
 def release_plan(
-    plan: Plan,
-    publish: Publish,
-    noise: Noise,
-    names: tuple[str, ...] | None,
-    release_id: str,
-    identity: Array,
+    plan: Plan, core: Publish, noise: Noise, names: tuple[str, ...] | None, release_id: str
 ) -> Release:
-    """Publish every step of a plan; ``publish`` is the function of the core that holds y.
+    """Publish every step of a plan by the function of the ``core`` that holds y.
 
-    The spend of all steps is committed with the first; without a ledger this process remembers it.
-    The people are known again by their ``identity``, a public table.
+    The spend of all steps is committed with the first.
     """
-    facts = plan.facts
-    release = Release.of(
-        facts=facts,
+    spec = plan.spec
+    published = Release.of(
+        spec=spec,
         sketch=plan.sketch,
-        noisy=publish(plan.sketch, noise=noise),
+        noisy=core(plan.sketch, noise=noise),
         gap=plan.gap,
         status=plan.design.status,
         target_names=names,
         release_id=release_id,
     )
-    for _ in range(1, facts.iterations):
-        assert isinstance(release, LatentRelease)
-        f = np.column_stack([release.latent_at_people(c) for c in range(release.outputs)])
-        step = Plan.draw(facts.restarted(np.clip(f, -FURTHEST, FURTHEST)))
-        part = Part(step.sketch, publish(step.sketch, noise=replace(noise, commit=None)))
-        release = replace(release, later=(*release.later, part))
-    if release.private and noise.commit is None:
-        note_spend(identity, [Spend.gaussian(facts.budget.sigma)])
-    return release
+    for _ in range(1, spec.iterations):
+        f = latents_at_people(published)
+        step = Plan.draw(restarted(spec, np.clip(f, -FURTHEST, FURTHEST)))
+        part = Part(step.sketch, core(step.sketch, noise=replace(noise, commit=None)))
+        published = replace(published, later=(*published.later, part))
+    return published

@@ -1,4 +1,7 @@
-"""The public mathematics of the model: kernels, exact and sparse priors, inducing inputs, Laplace.
+"""The public mathematics of the model: Gaussian processes with their inputs fixed.
 
-Everything in this folder is computed from public inputs X; no function here is ever given y.
+Kernels (``kernels/``), exact and sparse models (``linear``, ``exact``, ``sparse``, ``inducing``),
+families of priors and what their settings share (``family``, ``defaults``, ``kernel_features``),
+likelihoods of classes and counts (``likelihoods``).  Everything here is computed from public inputs
+X and public bounds; no function is ever given y.
 """

@@ -1,4 +1,4 @@
-"""The default prior: a family of kernels and scales, from public inputs and scales alone.
+"""The default prior: a family of settings, from public inputs and public scales alone.
 
 Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
 rough part added to a smooth one; with several inputs also with one that counts far more than the
@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared, Matern
 
-from cloakgp.gp.family import Family, Setting, mean_kernel
-from cloakgp.gp.inducing import centres
+from cloakgp.gp.family import Belief, Family, Setting, sum_kernels
+from cloakgp.gp.inducing import find_centres
 from cloakgp.gp.kernels.cells import Cells
-from cloakgp.gp.matrices import Array, Kernel
+from cloakgp.gp.linear import Array, Kernel
 
 #: Inputs that differ by less are taken for constant: no release file holds lengthscales that are a
 #: small share of their spread.
@@ -29,7 +29,6 @@ SMALLEST_WIDTH = 1e-140
 Kind = Literal["smooth", "both", "rough"]
 #: Of each input the spreads of its columns; None: that of X.
 Spreads = tuple[tuple[float | None, ...], ...]
-Belief = tuple[tuple[float, float], ...]  # values, each with how much it is believed in
 
 #: Lengthscales in units of the default one: of smooth functions (RBF), and of ragged ones
 #: (Matérn with ν = 1/2).
@@ -55,14 +54,14 @@ WAVES: Belief = ((2.0, 0.07), (1.0, 0.07), (0.5, 0.07), (0.25, 0.07))
 WAVE_SHAPE, WAVE_LENGTH, WAVE_SHARE = 0.7, 2.0, 0.8
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
-LONG, MOST_INPUTS = 4.0, 8
+LONG_LENGTH, MOST_INPUTS = 4.0, 8
 #: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
 #: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
 #: how much that is believed in; and the share of the first in what a sketch is designed for.
 CELLS, DESIGN_CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5)), 0.5
-#: Lengthscales up to this are rough.
-ROUGH = 0.25
+#: Lengthscales up to this are rough, in units of the default one.
+ROUGH_LENGTH = 0.25
 #: What a sketch is designed for: shares of smooth and of ragged kernels, beside one input that
 #: counts.  Less rough than what is believed in, or rough functions that may not be there would
 #: take the budget of smooth ones; not less than this, since no decoding finds what a sketch omits.
@@ -139,17 +138,17 @@ def default_lengths(X: Array, counts: Array | None = None, spreads: Spreads | No
     # In units of the width: squares of tiny numbers would vanish.
     spread = np.where(width > 0, unit * np.sqrt(_variance((X - X.min(axis=0)) / unit, counts)), 1.0)
     # √L: distances between people grow like that with the number of inputs.
-    lengths: Array = _stated(spread, spreads) * np.sqrt(len(_inputs(X, spreads)))
+    lengths: Array = _replace_stated(spread, spreads) * np.sqrt(len(_input_slices(X, spreads)))
     return lengths
 
 
-def _inputs(X: Array, spreads: Spreads | None) -> list[slice]:
+def _input_slices(X: Array, spreads: Spreads | None) -> list[slice]:
     """Return the columns of each input: a category is one input, whatever columns it takes."""
     widths = [1] * X.shape[1] if spreads is None else [len(each) for each in spreads]
     return [slice(*pair) for pair in pairwise(np.cumsum([0, *widths]).tolist())]
 
 
-def _stated(found: Array, spreads: Spreads | None) -> Array:
+def _replace_stated(found: Array, spreads: Spreads | None) -> Array:
     """Return spreads as they were found, or as they are stated."""
     if spreads is None:
         return found
@@ -168,10 +167,10 @@ def _variance(X: Array, counts: Array | None) -> Array:
 
 def _family_lengths(X: Array, counts: Array | None, spreads: Spreads | None) -> Array:
     """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
-    if len(_inputs(X, spreads)) <= MOST_INPUTS:
+    if len(_input_slices(X, spreads)) <= MOST_INPUTS:
         return default_lengths(X, counts, spreads)
     half = 0.5 * np.ptp(X, axis=0)
-    half = _stated(np.where(half > SMALLEST_WIDTH, half, 1.0), spreads)
+    half = _replace_stated(np.where(half > SMALLEST_WIDTH, half, 1.0), spreads)
     spread = _variance((X - X.min(axis=0)) / half, counts)
     lengths: Array = half * np.sqrt(float(spread.sum()) or 1.0)
     return lengths
@@ -182,7 +181,7 @@ def default_kernel(
 ) -> Kernel:
     """Return a constant times RBF: lengthscales from the spread of X, the variance ``std``²."""
     lengths = default_lengths(X, counts, spreads)
-    return ConstantKernel(std**2, "fixed") * RBF(_plain(lengths), "fixed")
+    return ConstantKernel(std**2, "fixed") * RBF(_scalar_or_array(lengths), "fixed")
 
 
 def default_family(
@@ -193,7 +192,7 @@ def default_family(
     spreads: Spreads | None = None,
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    shapes = _Shapes(X, counts, spreads)
+    kernels = _Kernels(X, counts, spreads)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -201,13 +200,13 @@ def default_family(
             (noise * unit) ** 2,
             mix.belief * (1.0 if mix.kind == "smooth" else scales.roughness) * of_std * of_noise,
         )
-        for mix in _mixes(shapes)
+        for mix in _mixes(kernels)
         for std, of_std in _normalised(scales.of(mix.kind))
         for noise, of_noise in scales.noise
     ]
     total = sum(setting.weight for setting in settings)
     return Family(
-        tuple(shapes.kernels),
+        tuple(kernels.made),
         tuple(replace(setting, weight=setting.weight / total) for setting in settings),
     )
 
@@ -224,16 +223,16 @@ def design_kernel(
     A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
-    shapes, std = _Shapes(X, counts, spreads), scales.design[0] * unit
-    mixes = _design_mixes(shapes)
-    shares = np.zeros(len(shapes.kernels))
+    kernels, std = _Kernels(X, counts, spreads), scales.design[0] * unit
+    mixes = _design_mixes(kernels)
+    shares = np.zeros(len(kernels.made))
     for mix in mixes:
         for number, share in mix.shares:
             shares[number] += share * mix.belief
     variances = std**2 * shares / shares.sum()
-    ((trend, _),) = shapes.smooth(1.0)
+    ((trend, _),) = kernels.smooth(1.0)
     variances[trend] += (scales.trend * unit) ** 2
-    return mean_kernel(shapes.kernels, variances, (scales.level * unit) ** 2)
+    return sum_kernels(kernels.made, variances, (scales.level * unit) ** 2)
 
 
 Shares = tuple[tuple[int, float], ...]  # kernels by number, and their shares of the variance
@@ -246,60 +245,61 @@ class _Mix:
     kind: Kind = "smooth"
 
 
-def _mixes(shapes: _Shapes) -> list[_Mix]:
+def _mixes(kernels: _Kernels) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
-    if len(shapes.inputs) > MOST_INPUTS:
-        smooth = [_Mix(shapes.smooth(f), belief) for f, belief in MANY_INPUTS]
+    if len(kernels.inputs) > MOST_INPUTS:
+        smooth = [_Mix(kernels.smooth(f), belief) for f, belief in MANY_INPUTS]
         cells = [
-            _Mix(_both(shapes.smooth(1.0), shapes.cells(count), share), belief)
+            _Mix(_both(kernels.smooth(1.0), kernels.cells(count), share), belief)
             for count, share, belief in CELLS
         ]
         return smooth + cells
     mixes = [
-        _Mix(shapes.smooth(f), belief, "rough" if f <= ROUGH else "smooth") for f, belief in SMOOTH
+        _Mix(kernels.smooth(f), belief, "rough" if f <= ROUGH_LENGTH else "smooth")
+        for f, belief in SMOOTH
     ]
-    mixes += [_Mix(shapes.ragged(f), belief, "rough") for f, belief in RAGGED]
+    mixes += [_Mix(kernels.ragged(f), belief, "rough") for f, belief in RAGGED]
     for long, short, share, belief in TWO_SCALES:
-        rough = shapes.smooth(short) if short > 0 else shapes.ragged(-short)
-        mixes.append(_Mix(_both(shapes.smooth(long), rough, share), belief, "both"))
-    if len(shapes.lengths) == 1:
-        trend = shapes.smooth(LONG)
+        rough = kernels.smooth(short) if short > 0 else kernels.ragged(-short)
+        mixes.append(_Mix(_both(kernels.smooth(long), rough, share), belief, "both"))
+    if len(kernels.lengths) == 1:
+        trend = kernels.smooth(LONG_LENGTH)
         mixes += [
-            _Mix(_both(trend, shapes.waves(f), WAVE_SHARE), belief, "rough") for f, belief in WAVES
+            _Mix(_both(trend, kernels.waves(f), WAVE_SHARE), belief, "rough") for f, belief in WAVES
         ]
-    return mixes + _one_input_mixes(shapes)
+    return mixes + _one_input_mixes(kernels)
 
 
-def _design_mixes(shapes: _Shapes) -> list[_Mix]:
+def _design_mixes(kernels: _Kernels) -> list[_Mix]:
     """Return the kernels that a sketch is designed for, with their shares."""
-    if len(shapes.inputs) > MOST_INPUTS:
+    if len(kernels.inputs) > MOST_INPUTS:
         whole = sum(belief for _, belief in MANY_INPUTS)
-        smooth = [_Mix(shapes.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
-        return [*smooth, _Mix(shapes.cells(CELLS[0][0]), DESIGN_CELLS)]
-    smooth = [_Mix(shapes.smooth(f), share) for f, share in DESIGN_SMOOTH]
-    ragged = [_Mix(shapes.ragged(f), share) for f, share in DESIGN_RAGGED]
-    return smooth + ragged + _one_input_mixes(shapes)
+        smooth = [_Mix(kernels.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
+        return [*smooth, _Mix(kernels.cells(CELLS[0][0]), DESIGN_CELLS)]
+    smooth = [_Mix(kernels.smooth(f), share) for f, share in DESIGN_SMOOTH]
+    ragged = [_Mix(kernels.ragged(f), share) for f, share in DESIGN_RAGGED]
+    return smooth + ragged + _one_input_mixes(kernels)
 
 
-def _one_input_mixes(shapes: _Shapes) -> list[_Mix]:
+def _one_input_mixes(kernels: _Kernels) -> list[_Mix]:
     """Return kernels in which one of several inputs counts far more than the others."""
-    inputs = len(shapes.inputs)
+    inputs = len(kernels.inputs)
     if inputs == 1:
         return []
     return [
-        _Mix(shapes.one_input(i, f), belief / inputs)
+        _Mix(kernels.one_input(i, f), belief / inputs)
         for i in range(inputs)
         for f, belief in ONE_INPUT
     ]
 
 
-class _Shapes:
-    """Kernels by their lengthscales, each once."""
+class _Kernels:
+    """The kernels of a family, each once; those of one name are found by their lengthscales."""
 
     def __init__(self, X: Array, counts: Array | None, spreads: Spreads | None) -> None:
         self.X, self.counts, self.lengths = X, counts, _family_lengths(X, counts, spreads)
-        self.inputs = _inputs(X, spreads)
-        self.kernels: list[Any] = []
+        self.inputs = _input_slices(X, spreads)
+        self.made: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}
 
     def smooth(self, factor: float) -> Shares:
@@ -309,7 +309,7 @@ class _Shapes:
         return self._one("ragged", factor * self.lengths)
 
     def one_input(self, number: int, factor: float) -> Shares:
-        factors = np.full(len(self.lengths), LONG)
+        factors = np.full(len(self.lengths), LONG_LENGTH)
         factors[self.inputs[number]] = factor
         return self._one("smooth", factors * self.lengths)
 
@@ -320,18 +320,18 @@ class _Shapes:
         return self._once(("waves", (factor,)), made)
 
     def cells(self, count: int) -> Shares:
-        made = centres(self.X, count, self.lengths, self.counts)
-        return self._once(("cells", (float(count),)), Cells(made, _plain(self.lengths)))
+        made = find_centres(self.X, count, self.lengths, self.counts)
+        return self._once(("cells", (float(count),)), Cells(made, _scalar_or_array(self.lengths)))
 
     def _one(self, kind: str, lengths: Array) -> Shares:
-        plain = _plain(lengths)
+        plain = _scalar_or_array(lengths)
         made = RBF(plain, "fixed") if kind == "smooth" else Matern(plain, "fixed", nu=0.5)
         return self._once((kind, tuple(lengths.tolist())), made)
 
     def _once(self, key: tuple[str, tuple[float, ...]], made: Kernel) -> Shares:
         if key not in self._numbers:
-            self._numbers[key] = len(self.kernels)
-            self.kernels.append(made)
+            self._numbers[key] = len(self.made)
+            self.made.append(made)
         return ((self._numbers[key], 1.0),)
 
 
@@ -346,5 +346,5 @@ def _both(first: Shares, second: Shares, share: float) -> Shares:
     return tuple((number, whole * part) for mix, whole in mixed for number, part in mix)
 
 
-def _plain(lengths: Array) -> Any:
+def _scalar_or_array(lengths: Array) -> Any:
     return float(lengths[0]) if len(lengths) == 1 else lengths

@@ -12,19 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
-from cloakgp.gp.rows import check_rows
-
-__all__ = ["centres", "place_inducing", "summarise"]
+from cloakgp.data.rows import check_rows
+from cloakgp.errors import ParameterError
+from cloakgp.threads import one_thread
 
 Array = NDArray[np.float64]
 
-# Centres are sought among this many distinct rows, and at least this many per centre, however
-# large X is; all rows are then assigned to them.
+#: Centres are sought among this many distinct rows, and at least this many per centre, however
+#: large X is; all rows are then assigned to them.
 _SEARCH_ROWS = 10_000
 _SEARCH_ROWS_PER_CENTRE = 20
-_STARTS = 10
+_KMEANS_STARTS = 10
 _SEED = 0
 
 
@@ -37,13 +36,15 @@ def place_inducing(X: ArrayLike, inducing: int | ArrayLike, counts: Array | None
     """
     rows = check_rows(X)
     if np.ndim(inducing) == 0:
-        points, _ = _cluster(rows, _count(inducing, "inducing"), counts)
+        points, _ = _cluster(rows, _whole_number(inducing, "inducing"), counts)
         return points
     points = check_rows(inducing, "inducing")
     if points.shape[1] != rows.shape[1]:
-        raise ValueError(
-            f"inducing has {points.shape[1]} columns but X has {rows.shape[1]}; "
-            "give one row per inducing input, in the columns of X"
+        raise ParameterError(
+            "{inducing} has {} columns but {X} has {}; give one row per inducing input, in the "
+            "columns of {X}",
+            points.shape[1],
+            rows.shape[1],
         )
     return points
 
@@ -55,16 +56,16 @@ def summarise(X: ArrayLike, size: int, counts: Array | None = None) -> tuple[Arr
     `size` distinct rows, they are returned with their exact shares. ``counts`` says how often each
     row counts, if not once.
     """
-    points, members = _cluster(check_rows(X), _count(size, "size"), counts)
+    points, members = _cluster(check_rows(X), _whole_number(size, "size"), counts)
     return points, members / members.sum()
 
 
-def centres(X: Array, size: int, unit: Array, counts: Array | None = None) -> Array:
+def find_centres(X: Array, size: int, unit: Array, counts: Array | None = None) -> Array:
     """Return at most `size` k-means centres of X, with distances measured in ``unit``."""
     return _cluster(X, size, counts, unit)[0]
 
 
-def _count(value: object, name: str) -> int:
+def _whole_number(value: object, name: str) -> int:
     """Return value as a whole number >= 1."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
@@ -72,7 +73,9 @@ def _count(value: object, name: str) -> int:
         number = 0
     if isinstance(value, bool | np.bool_) or number < 1:
         choice = " or a table of points" if name == "inducing" else ""
-        raise ValueError(f"{name}={value!r} must be a whole number >= 1{choice}, such as {name}=20")
+        raise ParameterError(
+            "{!p:{!r}} must be a whole number >= 1{}, such as {!p:20}", name, value, choice, name
+        )
     return number
 
 
@@ -88,7 +91,7 @@ def _cluster(
     if len(rows) <= size:
         return rows, weights
     scaled = _standardise(rows, weights) if unit is None else rows / unit
-    labels = _labels(scaled, weights, size)
+    labels = _nearest_centres(scaled, weights, size)
     # Means of the members, in the units of X: no rounding from undoing the standardisation.
     members: Array = np.bincount(labels, weights, minlength=size).astype(np.float64)
     sums = [np.bincount(labels, weights * column, minlength=size) for column in rows.T]
@@ -109,16 +112,16 @@ def _standardise(rows: Array, weights: Array) -> Array:
     return standard
 
 
-def _labels(rows: Array, weights: Array, size: int) -> NDArray[np.intp]:
+def _nearest_centres(rows: Array, weights: Array, size: int) -> NDArray[np.intp]:
     """Index of the nearest of `size` k-means centres, for every distinct row."""
     limit = max(_SEARCH_ROWS, _SEARCH_ROWS_PER_CENTRE * size)
     search = np.arange(len(rows))
     if len(rows) > limit:
         search = np.random.default_rng(_SEED).choice(len(rows), limit, replace=False)
-    means = KMeans(size, n_init=_STARTS, random_state=_SEED)
+    means = KMeans(size, n_init=_KMEANS_STARTS, random_state=_SEED)
     # One thread: sums come out the same every time, and the many short parallel steps of k-means
     # are far slower on cores that are busy with something else.
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         # Distinct rows that are equal after rounding can leave fewer clusters; that is no failure.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means.fit(rows[search], sample_weight=weights[search])

@@ -1,4 +1,4 @@
-"""The Laplace family: likelihoods with a canonical link, one Newton step at a time.
+"""Likelihoods with a canonical link: the Laplace approximation, one Newton step at a time.
 
 For a canonical link the gradient of the log likelihood is t − mean(f), linear in the outputs t.  So
 one Newton step from a public f₀ is ordinary regression on pseudo-outputs: with W = mean'(f₀),
@@ -25,8 +25,10 @@ Array = NDArray[np.float64]
 #: Slopes and variances are kept above this share of the largest: a person whose outcome is certain
 #: under f₀ has none, and an infinite pseudo-noise.
 SMALLEST_WEIGHT = 1e-10
-#: Log rates beyond these are as good as never, or always.
-LARGEST_LOG = 300.0
+#: Log rates beyond ± this are as good as never, or always.
+LARGEST_LOG_RATE = 300.0
+#: Step of the trapezoidal rule: its error is below e^−2π·3/step.
+_TRAPEZOID_STEP = 0.5
 
 
 class Likelihood(Protocol):
@@ -97,7 +99,7 @@ class Poisson:
         return mean, slope, np.maximum(np.where(rate > 0.5 * c, about_cap, about_zero), 0.0)
 
     def _rate(self, f: Array) -> Array:
-        return self.exposure * np.exp(np.clip(f, -LARGEST_LOG, LARGEST_LOG))
+        return self.exposure * np.exp(np.clip(f, -LARGEST_LOG_RATE, LARGEST_LOG_RATE))
 
 
 def _at_most(n: int | NDArray[np.int64], rate: Array) -> Array:
@@ -118,15 +120,16 @@ class PseudoOutputs:
 def linearise(likelihood: Likelihood, f0: Array) -> PseudoOutputs:
     """Return the pseudo-outputs of a Newton step from ``f0``."""
     mean, slope, variance = likelihood.moments(f0)
-    growth = _kept(slope)
+    W = _away_from_zero(slope)
+    # ỹ = f₀ + W⁻¹ (t − mean(f₀)), with noise var(t)/W²
     return PseudoOutputs(
-        offset=f0 - mean / growth,
-        slope=1.0 / growth,
-        noise=_kept(variance) / growth**2,
+        offset=f0 - mean / W,
+        slope=1.0 / W,
+        noise=_away_from_zero(variance) / W**2,
     )
 
 
-def _kept(values: Array) -> Array:
+def _away_from_zero(values: Array) -> Array:
     return np.maximum(values, SMALLEST_WEIGHT * max(float(values.max(initial=0.0)), 1e-100))
 
 
@@ -141,14 +144,11 @@ def expected_logistic(mean: Array, variance: Array) -> Array:
     std = np.sqrt(np.maximum(variance, 0.0))
     result = np.empty(mean.shape)
     narrow = std <= 1.0
-    z = np.arange(-9.0, 9.0 + _STEP, _STEP)
-    density = _STEP * np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    step = _TRAPEZOID_STEP
+    z = np.arange(-9.0, 9.0 + step, step)
+    density = step * np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
     result[narrow] = expit(mean[narrow, None] + std[narrow, None] * z) @ density
-    x = np.arange(-40.0, 40.0 + _STEP, _STEP)
+    x = np.arange(-40.0, 40.0 + step, step)
     below = ndtr((mean[~narrow, None] - x) / std[~narrow, None])
-    result[~narrow] = below @ (_STEP * expit(x) * expit(-x))
+    result[~narrow] = below @ (step * expit(x) * expit(-x))
     return np.clip(result, 0.0, 1.0)
-
-
-#: Step of the trapezoidal rule: its error is below e^−2π·3/step.
-_STEP = 0.5

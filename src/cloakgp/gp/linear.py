@@ -1,22 +1,94 @@
-"""What every model has in common: y and f are jointly Gaussian, given the public inputs.
+"""Linear-Gaussian models: given the public inputs, y and f are jointly Gaussian.
 
-cov(y) = diag(``diagonal``) + ``factor`` ``factor``ᵀ for the people, and any point x has a
-covariance with y.  Where several people are gathered at one row, y is their mean there.  From these
-follow the workload C, f̂_* = m + C (y − m), and the variance that
-remains without privacy.  Public maths: nothing here sees y.
+    cov(y) = D + F Fᵀ,   D = diag(``diagonal``), F = ``factor``
+    E[f(x) | y] = m + C (y − m),   C = cov(f(x), y) cov(y)⁻¹ = ``workload``
+
+Predictions are linear in y, which is what a sketch needs.  Below: kernel matrices and their
+Cholesky factors, which are finite and well-conditioned, or an error says why not.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dpstrf
 
-from cloakgp.gp.matrices import Kernel, evaluate, variances
+from cloakgp.threads import threads_for
 
 Array = NDArray[np.float64]
+Kernel = Any  # scikit-learn has no type hints
+
+#: Jitter is tried in these shares of the mean variance, and reported.
+JITTERS = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+#: A factor whose smallest squared pivot is below this share of the largest is rounding noise.
+PIVOT_RTOL = 1e-13
+#: A kernel whose variance and whose covariance of equal inputs differ by more has white noise.
+WHITE_NOISE_RTOL = 1e-9
+
+
+def variances(kernel: Kernel, points: Array) -> Array:
+    """Return the kernel's variance at each point, (P,)."""
+    return np.asarray(kernel.diag(points), dtype=np.float64)
+
+
+def divide_noise(noise: float | Array, counts: Array | None) -> float | Array:
+    """Return the variance around f of means over ``counts`` people: σ²/n, or σ² for one each."""
+    return noise if counts is None else noise / counts
+
+
+def evaluate(kernel: Kernel, points: Array, others: Array | None = None) -> Array:
+    """Return the kernel's matrix, refusing values that are not finite."""
+    with np.errstate(all="ignore"):
+        K = np.asarray(kernel(points, others), dtype=np.float64)
+    if not np.all(np.isfinite(K)):
+        raise ValueError(
+            "the kernel gives NaN or infinite values at these inputs; check its parameters"
+        )
+    return K
+
+
+def has_white_noise(kernel: Kernel, X: Array) -> bool:
+    """Tell whether a kernel adds noise on its diagonal, as scikit-learn's WhiteKernel does."""
+    with_noise, without = float(kernel(X[:1])[0, 0]), float(kernel(X[:1], X[:1])[0, 0])
+    return abs(with_noise - without) > WHITE_NOISE_RTOL * abs(with_noise)
+
+
+def jittered_cholesky(K: Array) -> tuple[Array, float]:
+    """Return the Cholesky factor of K + jitter · I, lower, and the least jitter that is enough."""
+    scale = float(np.mean(np.diag(K)))
+    for share in JITTERS:
+        try:
+            with threads_for(len(K)):
+                L = cholesky(K + share * scale * np.eye(len(K)) if share else K, lower=True)
+        except LinAlgError:
+            continue
+        pivots = np.diag(L) ** 2
+        if pivots.min() > PIVOT_RTOL * pivots.max():
+            return L, share * scale
+    raise ValueError(
+        "the kernel matrix is not positive definite even with jitter of 1e-4 of its variance; "
+        "check the kernel's parameters (a kernel that is not positive definite, or a variance of 0)"
+    )
+
+
+def pivoted_cholesky(
+    K: Array, tolerance: float, most: int | None = None
+) -> tuple[Array, NDArray[np.intp]]:
+    """Return F (N, q) with K ≈ F Fᵀ, and the q rows that were picked one after the other.
+
+    Each is the one with the most variance that those before it do not explain.  It ends when no
+    more than ``tolerance`` is left anywhere, or after ``most`` rows.
+    """
+    packed, order, rank, _ = dpstrf(K, tol=tolerance, lower=1)
+    rank = rank if most is None else min(rank, most)
+    F = np.empty((len(K), rank))
+    F[order - 1] = np.tril(packed[:, :rank])
+    return F, order[:rank] - 1
 
 
 class LinearModel(ABC):
@@ -26,8 +98,8 @@ class LinearModel(ABC):
     X: Array  # (N, L)
     noise_variance: float | Array  # of outputs around f: a number, or one for each person
     counts: Array | None = None  # (N,): how many people are at each row, if not one
-    diagonal: Array  # (N,)
-    factor: Array  # (N, q)
+    diagonal: Array  # (N,): idiosyncratic variance, which nobody shares
+    factor: Array  # (N, q): what the outputs share
     jitter: float  # what had to be added to a diagonal to make it positive definite
 
     @abstractmethod
@@ -38,7 +110,7 @@ class LinearModel(ABC):
         """Return cov(f(points), y) B for B (N, r), without the matrix in between if possible."""
         return self.cross(points) @ B
 
-    def crosser(self, B: Array) -> Callable[[Array], Array]:
+    def cross_operator(self, B: Array) -> Callable[[Array], Array]:
         """Return ``cross_times`` for one B that is asked for at many points."""
         return lambda points: self.cross_times(points, B)
 

@@ -1,8 +1,12 @@
-"""Sparse Gaussian processes on inducing inputs: FITC and DTC.
+"""Sparse Gaussian processes on inducing inputs Z: FITC and DTC.
 
-With Q_ab = K_aM K_MM⁻¹ K_Mb, both replace the covariance of people by Q_NN; FITC restores its
-diagonal, Λ = diag(K_NN − Q_NN).  C = K_*M (K_MM + K_MN (Λ+σ²I)⁻¹ K_NM)⁻¹ K_MN (Λ+σ²I)⁻¹.
-Inputs far from the inducing ones lose influence, which is what tames outliers.
+With F = K_NZ L⁻ᵀ and L Lᵀ = K_ZZ, the prior covariance is Q = F Fᵀ; FITC restores its diagonal:
+
+    cov(y) = D + F Fᵀ,   D = diag(K − F Fᵀ) + σ²I  (FITC),   D = σ²I  (DTC)
+    C = F_* B⁻¹ Fᵀ D⁻¹,   B = I + Fᵀ D⁻¹ F
+
+so that nothing larger than N × M is made.  ``Surrogate`` stands for an exact model of many people
+where a sketch is designed.
 """
 
 from __future__ import annotations
@@ -15,25 +19,32 @@ from typing import Literal, Self
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from cloakgp.gp.linear import LinearModel
-from cloakgp.gp.matrices import (
+from cloakgp.errors import ParameterError
+from cloakgp.gp.linear import (
     Array,
     Kernel,
+    LinearModel,
+    divide_noise,
     evaluate,
     has_white_noise,
     jittered_cholesky,
-    noise_of_means,
+    pivoted_cholesky,
     variances,
 )
 
 Approximation = Literal["fitc", "dtc"]
 
-#: Independent variance that every person has at least, as a share of the prior variance.
+#: Idiosyncratic variance that every person has at least, as a share of the prior variance.
 SMALLEST_NOISE = 1e-10
+#: A surrogate picks inducing inputs until they leave this share of the variance that inputs
+#: explain, or as little as people at a row scatter, or so many.
+SURROGATE_RTOL, SURROGATE_MOST_PIVOTS = 1e-2, 200
 
 
 class SparseModel(LinearModel):
     """The FITC or DTC approximation of ``ExactModel``."""
+
+    _cached_root: tuple[Array, bool]  # there only if it is kept
 
     def __init__(
         self,
@@ -45,41 +56,42 @@ class SparseModel(LinearModel):
         counts: Array | None = None,
     ) -> None:
         if approximation not in ("fitc", "dtc"):
-            raise ValueError(f"approximation must be 'fitc' or 'dtc', got {approximation!r}")
+            raise ParameterError("{approximation} must be 'fitc' or 'dtc', got {!r}", approximation)
         if has_white_noise(kernel, X):
-            raise ValueError(
+            raise ParameterError(
                 "a kernel with a WhiteKernel part cannot be combined with inducing inputs; put the "
-                "noise into noise_variance instead"
+                "noise into {noise_variance} instead"
             )
         self.kernel, self.X, self.counts = kernel, X, counts
         self.inducing, self.approximation = inducing, approximation
         self._root, self._root_jitter = jittered_cholesky(evaluate(kernel, inducing))
-        self.factor = self.features(X)  # F: Q_NN = F Fᵀ
-        self._lost = np.zeros(len(X))
+        self.factor = self.features(X)
+        self._residual = np.zeros(len(X))
         if approximation == "fitc":
-            lost = variances(kernel, X) - np.einsum("nm,nm->n", self.factor, self.factor)
-            self._lost = np.maximum(lost, 0.0)
+            # diag(K − F Fᵀ)
+            residual = variances(kernel, X) - np.einsum("nm,nm->n", self.factor, self.factor)
+            self._residual = np.maximum(residual, 0.0)
         self.noise_variance = noise_variance
 
     def with_noise(self, noise_variance: Array) -> Self:
         other = copy(self)
         other._least = self._least  # once for all noises
-        for derived in ("diagonal", "_scaled", "_B"):
+        for derived in ("diagonal", "_cached_root"):
             other.__dict__.pop(derived, None)
         other.noise_variance = noise_variance
         return other
 
     @cached_property
     def diagonal(self) -> Array:  # type: ignore[override]
-        """The variance of each person that nobody shares, (N,); the formulas divide by it."""
+        """D: the variance of each person that nobody shares, (N,); the formulas divide by it."""
         return np.maximum(
-            noise_of_means(self.noise_variance, self.counts) + self._lost, self._least
+            divide_noise(self.noise_variance, self.counts) + self._residual, self._least
         )
 
     @property
     def jitter(self) -> float:  # type: ignore[override]
         """What had to be added to a diagonal to make it positive definite."""
-        own = noise_of_means(self.noise_variance, self.counts) + self._lost
+        own = divide_noise(self.noise_variance, self.counts) + self._residual
         raised = bool(np.any(own < self._least))
         return max(self._root_jitter, self._least if raised else 0.0)
 
@@ -87,18 +99,21 @@ class SparseModel(LinearModel):
     def _least(self) -> float:
         return SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
 
-    @cached_property
-    def _scaled(self) -> Array:
-        """Return D⁻¹ F."""
-        return self.factor / self.diagonal[:, None]
-
-    @cached_property
-    def _B(self) -> tuple[Array, bool]:
-        """Return the Cholesky factor of B = I + Fᵀ D⁻¹ F:  C = F_* B⁻¹ Fᵀ D⁻¹."""
-        B: Array = self.factor.T @ self._scaled
+    def _root_of_B(self) -> tuple[Array, bool]:
+        """Return the Cholesky factor of B = I + Fᵀ D⁻¹ F, kept for later if there is room."""
+        if "_cached_root" in self.__dict__:
+            return self._cached_root
+        F = self.factor
+        B: Array = F.T @ (F / self.diagonal[:, None])
         B.flat[:: len(B) + 1] += 1.0
         root: tuple[Array, bool] = cho_factor(B, lower=True)
+        if self._may_cache(B.size):
+            self._cached_root = root
         return root
+
+    def _may_cache(self, numbers: int) -> bool:
+        """Tell whether so many numbers may be kept for later."""
+        return True
 
     def features(self, points: Array) -> Array:
         """Return F_* (P, M) with Q_*N = F_* Fᵀ."""
@@ -109,18 +124,41 @@ class SparseModel(LinearModel):
         return self.features(points) @ self.factor.T
 
     def cross_times(self, points: Array, B: Array) -> Array:
-        return self.crosser(B)(points)
+        return self.cross_operator(B)(points)
 
-    def crosser(self, B: Array) -> Callable[[Array], Array]:
+    def cross_operator(self, B: Array) -> Callable[[Array], Array]:
         told = self.factor.T @ B  # (M, r): all that predictions need of everybody
         return lambda points: (self.factor if points is self.X else self.features(points)) @ told
 
     def workload(self, points: Array) -> Array:
-        return cho_solve(self._B, self.features(points).T).T @ self._scaled.T
+        # C = F_* B⁻¹ Fᵀ D⁻¹
+        scaled = self.factor / self.diagonal[:, None]
+        return cho_solve(self._root_of_B(), self.features(points).T).T @ scaled.T
 
     def variance_without_privacy(self, points: Array, C: Array | None = None) -> Array:
         # F_* Fᵀ (D + F Fᵀ)⁻¹ F F_*ᵀ = F_* (I − B⁻¹) F_*ᵀ: no matrix of points by people
         F = self.features(points)
-        left = solve_triangular(self._B[0], F.T, lower=True)
+        left = solve_triangular(self._root_of_B()[0], F.T, lower=True)
         unexplained = variances(self.kernel, points) - np.einsum("pm,pm->p", F, F)
         return np.maximum(unexplained + np.einsum("mp,mp->p", left, left), 0.0)
+
+
+class Surrogate(SparseModel):
+    """FITC on pivots of K: it stands for an exact model where a sketch is designed."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Array,
+        noise_variance: float | Array,
+        counts: Array | None = None,
+    ) -> None:
+        K = evaluate(kernel, X)
+        # How much f varies from person to person: a level that all share needs no pivots.
+        varying = max(float(np.mean(np.diag(K)) - np.mean(K)), 1e-12 * float(np.max(K)))
+        # Where many people are gathered, more can be told of: as much as their means scatter.
+        scatter = float(np.mean(divide_noise(noise_variance, counts)))
+        tolerance = min(SURROGATE_RTOL * varying, scatter)
+        _, pivots = pivoted_cholesky(K, tolerance, SURROGATE_MOST_PIVOTS)
+        inducing = X[pivots] if len(pivots) else X[:1]
+        super().__init__(kernel, X, noise_variance, inducing, "fitc", counts)

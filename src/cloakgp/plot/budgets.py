@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from cloakgp.plan.plan import Plan
-from cloakgp.plot.canvas import BLUE, GREY, INK, VERMILION, Array, Axes, axis_label
+from cloakgp.drawing.colours import BLUE, GREY, INK, VERMILION
+from cloakgp.plot.canvas import Array, Axes, axis_label
 from cloakgp.plot.curves import draw_wanted
+from cloakgp.release.plan import Plan
 
 #: Budgets beside that of the plan: so many, between these, or further out if the plan is.
 COUNT, LOWEST, HIGHEST = 7, 0.1, 10.0
@@ -23,8 +24,8 @@ AROUND = 4.0
 class Budgets:
     """Errors over the workload at several budgets, from the smallest, one column for each output.
 
-    ``noise`` and ``floor`` are typical, as root mean squares; ``largest`` is the noise at the
-    worst point.
+    ``noise`` and ``floor`` are typical, as root mean squares; ``largest`` is the error at the worst
+    point that nine releases in ten keep.
     """
 
     epsilon: Array  # (E,)
@@ -49,21 +50,22 @@ class Budgets:
         )  # (E, P, D)
         weights = plan.facts.weights
         typical = [np.sqrt(np.einsum("p,epd->ed", weights, part**2)) for part in (noise, floor)]
-        return cls(np.array(sorted(found)), typical[0], noise.max(axis=1), typical[1])
+        largest = np.array([p.largest_bounds for p in ordered])
+        return cls(np.array(sorted(found)), typical[0], largest, typical[1])
 
     def required(self, column: int, max_std: float) -> float | None:
-        """Return about the smallest ε whose noise stays below ``max_std`` at every point.
+        """Return about the smallest ε whose error stays below ``max_std`` at every point.
 
-        None if no budget here gives that; between budgets, noise is taken to be a power of ε.
+        None if no budget here gives that; between budgets, errors are taken to be a power of ε.
         """
-        noise = np.log(np.maximum(self.largest[:, column], 1e-300))
-        good = np.flatnonzero(noise <= math.log(max_std))
+        error = np.log(np.maximum(self.largest[:, column], 1e-300))
+        good = np.flatnonzero(error <= math.log(max_std))
         if not len(good):
             return None
         last = int(good[0])
         if last == 0:
             return float(self.epsilon[0])
-        share = (math.log(max_std) - noise[last - 1]) / (noise[last] - noise[last - 1])
+        share = (math.log(max_std) - error[last - 1]) / (error[last] - error[last - 1])
         low, high = np.log(self.epsilon[last - 1 : last + 1])
         return float(np.exp(low + share * (high - low)))
 
@@ -84,8 +86,8 @@ def draw_budgets(
     epsilon = budgets.epsilon
     noise, floor = budgets.noise[:, column], budgets.floor[:, column]
     largest = budgets.largest[:, column]
-    label = "added by privacy, at the worst point"
-    ax.plot(epsilon, largest, color=VERMILION, lw=1.1, ls=(0, (3, 1.5)), label=label)
+    label = "worst point, in nine of ten releases"
+    ax.plot(epsilon, largest, color=INK, lw=1.1, ls=(0, (3, 1.5)), label=label)
     ax.plot(epsilon, noise, color=VERMILION, lw=2.0, label="added by privacy")
     ax.plot(epsilon, floor, color=BLUE, lw=2.0, ls=(0, (5, 2)), label="without privacy")
     together = np.hypot(noise, floor)

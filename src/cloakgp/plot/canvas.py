@@ -1,4 +1,4 @@
-"""What all pictures share: colours, panels, marks of the inputs, and the line below.
+"""What all pictures of matplotlib share: panels, marks of the inputs, legend, the line below.
 
 Figures are made without pyplot, so nothing global changes and no screen is needed.
 """
@@ -12,25 +12,22 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from cloakgp.release.report.colours import CLASSES
-from cloakgp.release.report.places import Input, people_of
+from cloakgp.drawing.axes import shortened
+from cloakgp.drawing.colours import GREY, INK, VERMILION
+from cloakgp.drawing.views import Input, public_inputs, thinned
 
 if TYPE_CHECKING:
-    from cloakgp.plan.facts import Facts
     from cloakgp.release.release import Release
+    from cloakgp.release.spec import ReleaseSpec
 
 Array = NDArray[np.float64]
 Axes = Any  # matplotlib has no type hints that mypy is shown
 
-# Okabe and Ito's colours, told apart with any colour vision.
-INK, BLUE, SKY, ORANGE, VERMILION = "#222222", "#0072B2", "#56B4E9", "#E69F00", "#D55E00"
-GREY = "#6E6E6E"
-# The same blue and orange on white, opaque, so that bands look as they do in the legend.
-PALE_BLUE, PALE_ORANGE = "#C9E4F5", "#F7D896"
 #: Inputs drawn as ticks or dots, at most; more only make a smear.
-MOST_INPUTS = 3000
-#: Width and height of a panel, by how many stand beside each other, and letters of a line below.
-PANELS = {1: (7.2, 4.4), 2: (5.2, 4.4), 3: (4.0, 3.2)}
+MAX_INPUTS = 3000
+#: Width and height of a panel in inches, by how many stand beside each other.
+PANEL_INCHES = {1: (7.2, 4.4), 2: (5.2, 4.4), 3: (4.0, 3.2)}
+#: Letters of the line below a picture.
 LETTERS_PER_INCH = 15
 
 
@@ -44,13 +41,8 @@ def write_ticks(axis: Any, input_: Input, about: int = 6) -> None:
 def axis_label(name: str, longest: int = 60) -> str:
     """Return a name that matplotlib draws as it is: no formulas, nothing unprintable."""
     text = "".join(c if c.isprintable() else "?" for c in name)
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    text = shortened(text, longest)
     return text.replace("\\", "\\\\" if "$" in text else "\\").replace("$", r"\$")
-
-
-def class_colour(number: int) -> str:
-    """Return the colour of a class."""
-    return CLASSES[number % len(CLASSES)]
 
 
 def panels(ax: Axes, outputs: int, each: int) -> tuple[Figure, list[list[Axes]]]:
@@ -61,7 +53,7 @@ def panels(ax: Axes, outputs: int, each: int) -> tuple[Figure, list[list[Axes]]]
         return ax.figure, [[ax]]
     across = each if each < 4 else (2 if each == 4 else 3)
     down = -(-each // across)
-    width, height = PANELS[across]
+    width, height = PANEL_INCHES[across]
     size = (across * width, 0.5 + outputs * down * height)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(outputs * down, across, squeeze=False)
@@ -72,10 +64,9 @@ def panels(ax: Axes, outputs: int, each: int) -> tuple[Figure, list[list[Axes]]]
     return figure, [row[:each] for row in found]
 
 
-def draw_inputs(ax: Axes, facts: Facts, column: int = 0) -> None:
+def draw_inputs(ax: Axes, facts: ReleaseSpec, column: int = 0) -> None:
     """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
-    x = np.unique(people_of(facts)[:, column])
-    x = x[:: -(-len(x) // MOST_INPUTS)]
+    x = thinned(np.unique(public_inputs(facts)[:, column]), MAX_INPUTS)
     foot = ax.get_xaxis_transform()
     ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}
     ax.plot(x, np.full(len(x), 0.02), transform=foot, label="public inputs", **ticks)
@@ -85,16 +76,14 @@ def draw_inputs(ax: Axes, facts: Facts, column: int = 0) -> None:
         ax.plot(z, np.full(len(z), 0.05), transform=foot, label="inducing inputs", **marks)
 
 
-def guarantee(facts: Facts, private: bool, epsilon: float, planned: bool = False) -> str:
+def guarantee(facts: ReleaseSpec, private: bool, epsilon: float, planned: bool = False) -> str:
     """Return the line below a picture: people, budget, and whether it is private."""
-    people = facts.people
     if not private:
         return "NOT PRIVATE: no guarantee holds for this picture."
+    delta = f", delta = {facts.budget.delta:g}" if facts.budget.delta > 0.0 else ""
     return (
-        f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of {people:,} "
-        f"{'person' if people == 1 else 'people'} "
-        f"(epsilon = {epsilon:.4g}, delta = {facts.budget.delta:g}); "
-        "inputs are public."
+        f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of "
+        f"{facts.counted} (epsilon = {epsilon:.4g}{delta}); inputs are public."
     )
 
 

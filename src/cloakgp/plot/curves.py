@@ -1,37 +1,39 @@
-"""Curves with their bands: the picture of one input, and panels of several."""
+"""Curves with their bands in matplotlib: the picture of one input, and panels of several."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from cloakgp.plot.canvas import (
+import numpy as np
+import pandas as pd
+
+from cloakgp.drawing.colours import (
     BLUE,
+    CLASSES,
     GREY,
     INK,
     ORANGE,
     PALE_BLUE,
     PALE_ORANGE,
     VERMILION,
-    Array,
-    Axes,
-    axis_label,
     class_colour,
 )
-from cloakgp.release.report.readings import Bounds, Reading, Series
+from cloakgp.drawing.predictions import Bounds, Predictions, Series
+from cloakgp.plot.canvas import Array, Axes, axis_label
 
-#: Classes with a colour of their own; the lines of others are dashed.
-SOLID = 8
+#: 95 % of Laplace noise lies within so many standard deviations: ln 20 times its scale.
+LAPLACE_95 = math.log(20.0) / math.sqrt(2.0)
 #: Lines that are no curve: bounds, a half, what is wanted.
 DASHED = (0, (4, 3))
 
 
-def draw_series(ax: Axes, x: Array, series: list[Series], reading: Reading) -> None:
+def draw_series(ax: Axes, x: Array, series: list[Series], predictions: Predictions) -> None:
     """Draw one curve with its bands, or those of all classes."""
     if len(series) > 1:
         _draw_classes(ax, x, series)
     else:
-        _draw_curve(ax, x, series[0], reading.what)
-    if reading.classes is not None:
+        _draw_curve(ax, x, series[0], predictions.what)
+    if predictions.classes is not None:
         ax.axhline(0.5, color=GREY, lw=0.8, ls=DASHED)
 
 
@@ -40,6 +42,25 @@ def draw_bounds(ax: Axes, bounds: Bounds, shown: tuple[float, float]) -> None:
     reached = [b for b in bounds if b is not None and shown[0] <= b <= shown[1]]
     for bound in reached:
         ax.axhline(bound, color=GREY, lw=0.9, ls=DASHED, label="bounds")
+
+
+def draw_cells(ax: Axes, cells: pd.DataFrame, name: str, target: str) -> None:
+    """Draw what was published: the noisy mean of each cell, where it is, and 95 % of its noise."""
+    low, high, mean = (cells[column] for column in (f"{name}_from", f"{name}_to", f"{target}_mean"))
+    noise = LAPLACE_95 * cells[f"{target}_mean_noise_std"]
+    middle = 0.5 * (low + high)
+    ax.errorbar(
+        middle,
+        mean,
+        noise,
+        0.5 * (high - low),
+        fmt="o",
+        ms=3.5,
+        lw=0.9,
+        color=VERMILION,
+        alpha=0.75,
+        label="published: cells, with 95 % of their noise",
+    )
 
 
 def draw_errors(ax: Axes, x: Array, noise: Array, floor: Array) -> None:
@@ -72,6 +93,6 @@ def _draw_classes(ax: Axes, x: Array, series: list[Series]) -> None:
         colour = class_colour(number)
         ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12)
     for number, one in enumerate(series):
-        style = "-" if number < SOLID else "--"
+        style = "-" if number < len(CLASSES) else "--"  # a colour of its own, or one again
         label = axis_label(one.name)
         ax.plot(x, one.value, style, color=class_colour(number), lw=2.0, label=label)

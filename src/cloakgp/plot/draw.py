@@ -13,6 +13,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
+from cloakgp.drawing.colours import SURE_TO_UNSURE
+from cloakgp.drawing.panels import (
+    UNBOUNDED,
+    ClassPanel,
+    MapPanel,
+    curve_panels,
+    map_panels,
+    uncertainty_limits,
+)
+from cloakgp.drawing.predictions import Predictions, predictions_of
+from cloakgp.drawing.views import (
+    CURVE_PLACES,
+    PANEL_PLACES,
+    Input,
+    Plane,
+    along,
+    describe_inputs,
+    medians,
+    most_varying,
+)
 from cloakgp.plot.budgets import Budgets, budgets_of, draw_budgets
 from cloakgp.plot.canvas import (
     Array,
@@ -25,29 +45,16 @@ from cloakgp.plot.canvas import (
     panels,
     write_ticks,
 )
-from cloakgp.plot.curves import draw_bounds, draw_errors, draw_series, draw_wanted
-from cloakgp.plot.maps import FADED, Plane, draw_classes, draw_map
-from cloakgp.release.bounds import Clip, check_clip
-from cloakgp.release.report import colours
-from cloakgp.release.report.places import (
-    CURVE,
-    PANEL,
-    Input,
-    along,
-    inputs_of,
-    medians,
-    panels_of,
-)
-from cloakgp.release.report.readings import Bounds, Reading, Series, reading_of
-from cloakgp.release.report.spans import MOST, NEAR, heights, sure_span, value_span
+from cloakgp.plot.curves import draw_bounds, draw_cells, draw_errors, draw_series, draw_wanted
+from cloakgp.plot.maps import FADED, draw_classes, draw_map
+from cloakgp.release.published import Clip, check_clip
 
 if TYPE_CHECKING:
-    from cloakgp.plan.plan import Plan
+    from cloakgp.release.plan import Plan
     from cloakgp.release.release import Release
 
 #: Room below a curve for the ticks of the inputs, as a share of its height.
 FOOT = 0.05
-UNBOUNDED: Bounds = (-np.inf, None)
 
 
 def plot_release(release: Release, ax: Axes = None, *, clip: Clip | None = "bounds") -> Figure:
@@ -59,10 +66,9 @@ def plot_release(release: Release, ax: Axes = None, *, clip: Clip | None = "boun
     do; ``clip=None`` draws what the model says beyond.
     """
     check_clip(clip)
-    reading, inputs = reading_of(release), inputs_of(release.facts)
-    if len(inputs) == 2:
-        return _maps(reading, inputs, ax, clip)
-    return _curves(reading, inputs, ax, clip)
+    predictions, inputs = predictions_of(release), describe_inputs(release.facts)
+    draw = _maps if len(inputs) == 2 else _curves
+    return draw(predictions, inputs, ax, clip=clip is not None)
 
 
 def plot_plan(
@@ -81,14 +87,14 @@ def plot_plan(
     """
     if max_std is not None and not (isinstance(max_std, Real) and 0 < max_std < np.inf):
         raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
-    facts, inputs = plan.facts, inputs_of(plan.facts)
+    facts, inputs = plan.facts, describe_inputs(plan.facts)
     names = facts.outcome.noise_names(target_names, len(facts.lo))
     private = facts.budget.sigma > 0.0
     if epsilons is None:
         epsilons = budgets_of(plan) if private and ax is None else ()
     budgets = Budgets.of(plan, epsilons) if len(epsilons) else None
     footnote = guarantee(facts, private, facts.budget.epsilon, planned=True)
-    chosen = panels_of(lambda points: np.hypot(*_forecast(plan, points)).T, inputs)
+    chosen = most_varying(lambda points: np.hypot(*_forecast(plan, points)).T, inputs)
     own = 3 if len(inputs) == 2 else len(chosen)
     figure, rows = panels(ax, len(names), own + (budgets is not None))
     if len(inputs) == 2:
@@ -103,67 +109,45 @@ def plot_plan(
     return finish(figure, rows, footnote, private, embedded=ax is not None)
 
 
-def _curves(reading: Reading, inputs: list[Input], ax: Axes, clip: Clip | None) -> Figure:
+def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool) -> Figure:
     """Draw every curve along its input, or along each of several."""
-    release = reading.release
-    chosen = panels_of(reading.values, inputs)
-    count = CURVE if len(inputs) == 1 else PANEL
-    places = [along(inputs, column, count) for column in chosen]
-    read = [reading.at(points, noise=len(inputs) == 1) for points in places]
-    figure, rows = panels(ax, len(reading.groups), len(chosen))
-    for group, row in zip(reading.groups, rows, strict=True):
-        bounds = reading.bounds(group[0])
-        view = bounds if clip is not None else UNBOUNDED
-        bottom, top = heights([series[c] for series in read for c in group], view)
-        for panel, column, points, series in zip(row, chosen, places, read, strict=True):
-            some = [series[c].within(view) for c in group]
-            draw_series(panel, points[:, column], some, reading)
-            if reading.clipped:
-                draw_bounds(panel, bounds, (bottom, top))
-            draw_inputs(panel, release.facts, column)
-            panel.set_ylim(bottom - FOOT * (top - bottom), top)
-            _span(panel, inputs[column])
-            panel.set_ylabel(axis_label(reading.name_of(group), 60 if len(inputs) == 1 else 36))
-    footnote = footnote_of(release) + _where(inputs, chosen)
+    release = predictions.release
+    shown = curve_panels(predictions, inputs, clip=clip)
+    figure, rows = panels(ax, len(shown), len(shown[0]))
+    cells = None
+    sums_of_cells = release.facts.design == "cells" and release.facts.outcome.picture == "curve"
+    if len(inputs) == 1 and sums_of_cells:
+        cells = release.published() if len(release.members) == 1 else None
+    for number, (axes, row) in enumerate(zip(rows, shown, strict=True)):
+        for each, panel in zip(axes, row, strict=True):
+            draw_series(each, panel.x, panel.shown, predictions)
+            if predictions.clipped:
+                draw_bounds(each, panel.bounds, panel.limits)
+            draw_inputs(each, release.facts, panel.varied)
+            if cells is not None:
+                draw_cells(each, cells, inputs[0].name, release.named_targets[number])
+            bottom, top = panel.limits
+            each.set_ylim(bottom - FOOT * (top - bottom), top)
+            _span(each, panel.input)
+            each.set_ylabel(axis_label(panel.name, 60 if len(inputs) == 1 else 36))
+    footnote = footnote_of(release) + _where(inputs, [panel.varied for panel in shown[0]])
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)
 
 
-def _maps(reading: Reading, inputs: list[Input], ax: Axes, clip: Clip | None) -> Figure:
+def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool) -> Figure:
     """Draw what is predicted, and beside it how sure that is."""
-    release = reading.release
-    figure, rows = panels(ax, len(reading.groups), 2)
-    plane = Plane.of(release.facts, inputs)
-    read = reading.at(plane.points)
-    for group, (first, second) in zip(reading.groups, rows, strict=True):
-        if len(group) > 1:
-            _class_maps(first, second, plane, reading, [read[c] for c in group])
-            continue
-        one, number = read[group[0]], group[0]
-        bounds = reading.bounds(number)
-        shades = colours.LOW_TO_HIGH if reading.classes is None else colours.ONE_TO_OTHER
-        value, limits = one.value, value_span(reading, one, number, plane.visible)
-        if clip is not None:
-            value = one.within(bounds).value
-        elif reading.classes is None:
-            near = value[plane.visible > NEAR]
-            limits = float(near.min()), max(float(near.max()), float(near.min()) + 1e-9)
-        draw_map(first, plane, value, reading.name_of(group), shades, limits)
-        title = "how sure: ± of the 95 % band"
-        limits = sure_span(one.reach, plane.visible, bounds)
-        draw_map(second, plane, one.reach, title, colours.SURE_TO_UNSURE, limits)
+    release = predictions.release
+    figure, rows = panels(ax, len(predictions.groups), 2)
+    plane = Plane.over(release.facts, inputs)
+    pairs = map_panels(predictions, plane, clip=clip)
+    for (first, second), pair in zip(rows, pairs, strict=True):
+        if isinstance(pair.value, ClassPanel):
+            draw_classes(first, pair.value, plane, f"most probable {pair.value.title}")
+        else:
+            draw_map(first, pair.value, plane, pair.value.title)
+        draw_map(second, pair.sure, plane, f"how sure: {pair.sure.title}")
     footnote = f"{footnote_of(release)}\n{FADED}"
     return finish(figure, rows, footnote, release.private)
-
-
-def _class_maps(
-    first: Axes, second: Axes, plane: Plane, reading: Reading, series: list[Series]
-) -> None:
-    values = np.array([one.value for one in series])
-    chance, top = 1.0 / len(series), values.max(axis=0)
-    title = f"most probable {reading.title}"
-    draw_classes(first, plane, values, title, reading.names, (top - chance) / (1.0 - chance))
-    shades = colours.SURE_TO_UNSURE[::-1]
-    draw_map(second, plane, top, "how sure: probability of that class", shades, (chance, 1.0))
 
 
 def _plan_curves(
@@ -175,7 +159,7 @@ def _plan_curves(
     max_std: float | None,
 ) -> None:
     """Draw errors along every input that is shown."""
-    count = CURVE if len(inputs) == 1 else PANEL
+    count = CURVE_PLACES if len(inputs) == 1 else PANEL_PLACES
     places = [along(inputs, column, count) for column in chosen]
     errors = [_forecast(plan, points) for points in places]
     for number, (name, row) in enumerate(zip(names, rows, strict=True)):
@@ -193,7 +177,7 @@ def _plan_curves(
 
 def _plan_maps(plan: Plan, inputs: list[Input], names: list[str], rows: list[list[Axes]]) -> None:
     """Draw what privacy adds, what is there without it, and both together, on one scale."""
-    plane = Plane.of(plan.facts, inputs)
+    plane = Plane.over(plan.facts, inputs)
     noise, floor = _forecast(plan, plane.points)
     for number, (name, row) in enumerate(zip(names, rows, strict=True)):
         parts = {
@@ -201,10 +185,10 @@ def _plan_maps(plan: Plan, inputs: list[Input], names: list[str], rows: list[lis
             "std without privacy": floor[:, number],
             "together (std)": np.hypot(noise[:, number], floor[:, number]),
         }
-        near = parts["together (std)"][plane.visible > NEAR]
-        limits = 0.0, float(np.quantile(near, MOST)) or 1.0
-        for panel, (title, values) in zip(row, parts.items(), strict=False):
-            draw_map(panel, plane, values, f"{name}: {title}", colours.SURE_TO_UNSURE, limits)
+        limits = uncertainty_limits(parts["together (std)"], UNBOUNDED, plane.visible)
+        for axes, (title, values) in zip(row, parts.items(), strict=False):
+            panel = MapPanel(f"{name}: {title}", values, SURE_TO_UNSURE, limits)
+            draw_map(axes, panel, plane, panel.title)
 
 
 def _forecast(plan: Plan, points: Array) -> tuple[Array, Array]:

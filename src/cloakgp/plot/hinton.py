@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from cloakgp.plot.canvas import BLUE, ORANGE, Axes, axis_label
+from cloakgp.drawing.colours import BLUE, ORANGE
+from cloakgp.plot.canvas import Axes, axis_label
 
 
 def plot_hinton(

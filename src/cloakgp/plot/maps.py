@@ -1,4 +1,4 @@
-"""Maps over two inputs: coloured between limits, faded where nobody is, with contours and people.
+"""Maps over two inputs in matplotlib: coloured between limits, faded where nobody is, with people.
 
 A contour is dark on a light rim, so that it is seen on every colour.
 """
@@ -6,7 +6,6 @@ A contour is dark on a light rim, so that it is seen on every colour.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
@@ -14,79 +13,41 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, Normalize
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from cloakgp.plan.facts import Facts
-from cloakgp.plot.canvas import (
-    INK,
-    MOST_INPUTS,
-    VERMILION,
-    Array,
-    Axes,
-    axis_label,
-    class_colour,
-    write_ticks,
-)
-from cloakgp.release.report import colours
-from cloakgp.release.report.places import MAP, Input, nearness, people_of, plane
+from cloakgp.drawing.colours import INK, VERMILION, class_colour, colour_at, rgb
+from cloakgp.drawing.panels import ClassPanel, MapPanel
+from cloakgp.drawing.views import MAP_PLACES, Plane, public_inputs, thinned
+from cloakgp.plot.canvas import MAX_INPUTS, Array, Axes, axis_label, write_ticks
 
 #: Contours of a map, about.
-LEVELS = 6
+CONTOURS = 6
 #: Lines and numbers of contours, and what is behind them.
 LINE, RIM = "#1a1a1a", "white"
 FADED = "Colours fade where nobody is near: there a map shows what the model expects."
 
 
-@dataclass(frozen=True)
-class Plane:
-    """The places of a map, how visible each is, and whose map it is."""
-
-    facts: Facts
-    inputs: list[Input]
-    x: Array
-    y: Array
-    points: Array  # (MAP², 2), row by row
-    visible: Array  # (MAP²,)
-
-    @classmethod
-    def of(cls, facts: Facts, inputs: list[Input]) -> Plane:
-        """Return the places of a map over both inputs."""
-        x, y, points = plane(inputs)
-        return cls(facts, inputs, x, y, points, nearness(facts, inputs, points))
-
-
-def draw_map(
-    ax: Axes,
-    plane: Plane,
-    values: Array,
-    title: str,
-    shades: tuple[str, ...],
-    limits: tuple[float, float],
-) -> None:
-    """Draw values (P,) over the plane, coloured between the limits, with a scale and contours."""
-    lo, hi = limits
-    grid = np.clip(values, lo, hi).reshape(MAP, MAP)
-    _draw_image(ax, plane, colours.scale(shades, (grid - lo) / (hi - lo)), plane.visible)
-    scale = ScalarMappable(Normalize(lo, hi), LinearSegmentedColormap.from_list("", shades))
+def draw_map(ax: Axes, panel: MapPanel, plane: Plane, title: str) -> None:
+    """Draw values over the plane, coloured between the limits, with a scale and contours."""
+    lo, hi = panel.limits
+    grid = np.clip(panel.values, lo, hi).reshape(MAP_PLACES, MAP_PLACES)
+    _draw_image(ax, plane, colour_at(panel.colours, (grid - lo) / (hi - lo)), plane.visible)
+    scale = ScalarMappable(Normalize(lo, hi), LinearSegmentedColormap.from_list("", panel.colours))
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max"}
     slack = 1e-9 * (hi - lo)
-    ends = bool(values.min() < lo - slack), bool(values.max() > hi + slack)
+    ends = bool(panel.values.min() < lo - slack), bool(panel.values.max() > hi + slack)
     shape = {"shrink": 0.92, "pad": 0.02, "extend": beyond.get(ends, "both")}
     ax.figure.colorbar(scale, ax=ax, **shape)
-    _draw_contours(ax, plane, grid, MaxNLocator(LEVELS).tick_values(lo, hi))
+    if not plane.stepped:  # lines of equal value have no meaning across levels
+        _draw_contours(ax, plane, grid, MaxNLocator(CONTOURS).tick_values(lo, hi))
     _draw_people(ax, plane, title)
 
 
-def draw_classes(
-    ax: Axes, plane: Plane, values: Array, title: str, names: list[str], known: Array
-) -> None:
-    """Draw the most probable class from probabilities (K, P), stronger where it is more ``known``.
-
-    ``known`` (P,) goes from 0, where all classes are as probable, to 1.
-    """
-    shades = [class_colour(number) for number in range(len(names))]
-    each = np.array([colours.rgb(shade) for shade in shades], dtype=float)
-    strength = plane.visible * np.clip(known, 0.25, 1.0)
-    _draw_image(ax, plane, each[values.argmax(axis=0)].reshape(MAP, MAP, 3), strength)
-    scale = ScalarMappable(Normalize(-0.5, len(names) - 0.5), ListedColormap(shades))
+def draw_classes(ax: Axes, panel: ClassPanel, plane: Plane, title: str) -> None:
+    """Draw the most probable class, stronger where it is more certain."""
+    colours, names = [class_colour(number) for number in range(len(panel.names))], panel.names
+    each = np.array([rgb(colour) for colour in colours], dtype=float)
+    image = each[panel.best].reshape(MAP_PLACES, MAP_PLACES, 3)
+    _draw_image(ax, plane, image, plane.visible * panel.strength)
+    scale = ScalarMappable(Normalize(-0.5, len(names) - 0.5), ListedColormap(colours))
     bar = ax.figure.colorbar(scale, ax=ax, shrink=0.92, pad=0.02, ticks=range(len(names)))
     bar.ax.set_yticklabels([axis_label(name, 20) for name in names])
     _draw_people(ax, plane, title)
@@ -94,9 +55,9 @@ def draw_classes(
 
 def _draw_image(ax: Axes, plane: Plane, colour: Array, opacity: Array) -> None:
     """Draw colours (H, W, 3) in 0 to 255 and their opacity: a place is the middle of a pixel."""
-    image = np.concatenate([colour / 255.0, opacity.reshape(MAP, MAP, 1)], axis=-1)
+    image = np.concatenate([colour / 255.0, opacity.reshape(MAP_PLACES, MAP_PLACES, 1)], axis=-1)
     (x0, x1), (y0, y1) = ((side[0], side[-1]) for side in (plane.x, plane.y))
-    across, down = (0.5 * (end - start) / (MAP - 1) for start, end in ((x0, x1), (y0, y1)))
+    across, down = (0.5 * (end - start) / (MAP_PLACES - 1) for start, end in ((x0, x1), (y0, y1)))
     extent = (x0 - across, x1 + across, y0 - down, y1 + down)
     ax.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="bilinear")
     ax.set(xlim=(x0, x1), ylim=(y0, y1))
@@ -105,8 +66,7 @@ def _draw_image(ax: Axes, plane: Plane, colour: Array, opacity: Array) -> None:
 def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) -> None:
     """Draw lines at round numbers of the scale, so that maps of one scale can be compared."""
     levels = [level for level in ticks if grid.min() < level < grid.max()]
-    # Lines of equal value have no meaning across the levels of a category.
-    if not levels or any(each.levels is not None for each in plane.inputs):
+    if not levels:
         return
     lines = ax.contour(plane.x, plane.y, grid, levels=levels, colors=LINE, linewidths=0.9)
     lines.set_path_effects([withStroke(linewidth=2.6, foreground=RIM, alpha=0.6)])
@@ -116,8 +76,7 @@ def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) 
 
 def _draw_people(ax: Axes, plane: Plane, title: str) -> None:
     facts = plane.facts
-    X = people_of(facts)
-    X = X[:: -(-len(X) // MOST_INPUTS)]
+    X = thinned(public_inputs(facts), MAX_INPUTS)
     dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
     ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
     if facts.inducing is not None:

@@ -13,22 +13,27 @@ from cloakgp.privacy.accounting.totals import total_delta, total_guarantee
 from cloakgp.privacy.choice.folds import Fold
 from cloakgp.privacy.choice.selection import Choice, Selection, choose
 from cloakgp.privacy.choice.utility import select, select_labels, utility_sensitivity
+from cloakgp.privacy.deprecated import release_counts as release_counts
+from cloakgp.privacy.deprecated import release_gathered as release_gathered
+from cloakgp.privacy.deprecated import release_labels as release_labels
 from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, LedgerTampered
+from cloakgp.privacy.mechanism.bins import Batch, Bins
 from cloakgp.privacy.mechanism.budget import Budget
 from cloakgp.privacy.mechanism.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
-from cloakgp.privacy.mechanism.gathered import (
-    Batch,
-    Bounded,
-    Counted,
-    Labelled,
-    release_gathered,
-)
+from cloakgp.privacy.mechanism.laplace import laplace_std
 from cloakgp.privacy.mechanism.noise import Noise
-from cloakgp.privacy.mechanism.sensitivity import Sketch, quantise, squared_sensitivity
-from cloakgp.privacy.mechanism.sketch import NoisySketch, release, release_counts, release_labels
+from cloakgp.privacy.mechanism.outputs import Bounded, Counted, Labelled
+from cloakgp.privacy.mechanism.release import NoisySketch, Query, Rows, release
+from cloakgp.privacy.mechanism.sensitivity import (
+    Sketch,
+    absolute_sensitivity,
+    quantise,
+    squared_sensitivity,
+)
 
 __all__ = [
     "Batch",
+    "Bins",
     "Bounded",
     "Budget",
     "BudgetExceeded",
@@ -41,23 +46,24 @@ __all__ = [
     "LedgerTampered",
     "Noise",
     "NoisySketch",
+    "Query",
+    "Rows",
     "Selection",
     "Sketch",
     "Spend",
     "Split",
+    "absolute_sensitivity",
     "choose",
     "filter_allowance",
     "filter_spends",
     "gaussian_epsilon",
     "gaussian_equivalent",
     "gaussian_sigma",
+    "laplace_std",
     "privacy_profile",
     "quantise",
     "recommend_split",
     "release",
-    "release_counts",
-    "release_gathered",
-    "release_labels",
     "select",
     "select_labels",
     "split_budget",

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.gp.places import Places, recount
-from cloakgp.gp.rows import check_rows
-from cloakgp.inputs.blocks.arrays import cut_array
-from cloakgp.inputs.blocks.sources import blocks_of
-from cloakgp.inputs.blocks.table import BlockTable
-from cloakgp.inputs.columns import Columns
-from cloakgp.inputs.frames import select
-from cloakgp.inputs.passes import passes
+from cloakgp.data.blocks.arrays import cut_array
+from cloakgp.data.blocks.dask import blocks_of
+from cloakgp.data.blocks.progress import passes
+from cloakgp.data.blocks.table import BlockTable
+from cloakgp.data.columns import Columns
+from cloakgp.data.frames import select
+from cloakgp.data.partition import Partition, recount
+from cloakgp.data.rows import check_rows
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
@@ -37,22 +37,22 @@ def compare_inputs(
     release: Published, inputs: Any, exposure: Any = None
 ) -> Iterator[tuple[str, bool, str]]:
     """Yield what was compared, whether it is the same, and what was found."""
-    facts = release.facts
-    table = _table(inputs, facts.feature_names, facts.inputs)
+    spec = release.spec
+    table = _table(inputs, spec.feature_names, spec.inputs)
     watched = None if exposure is None else _table(exposure, None, None, "exposure")
-    if table.width != facts.X.shape[1]:
-        wanted = facts.X.shape[1]
+    if table.width != spec.X.shape[1]:
+        wanted = spec.X.shape[1]
         yield "inputs", False, f"the data have {table.width} columns, and the release {wanted}"
     elif watched is not None and [p.rows for p in watched.parts] != [p.rows for p in table.parts]:
         yield "exposure", False, "it is not one number for each row of the inputs"
-    elif release.facts.places is not None:
-        yield from _at_places(release.facts.places, table, watched)
+    elif release.spec.places is not None:
+        yield from _at_places(release.spec.places, table, watched)
     else:
         yield from _rows(release, table, watched)
 
 
 def _at_places(
-    places: Places, table: BlockTable, exposure: BlockTable | None
+    places: Partition, table: BlockTable, exposure: BlockTable | None
 ) -> Iterator[tuple[str, bool, str]]:
     """Find everybody's place again, in one pass."""
     done = passes(table.rows, "Finding everybody's place")
@@ -75,7 +75,7 @@ def _rows(
     release: Published, table: BlockTable, exposure: BlockTable | None
 ) -> Iterator[tuple[str, bool, str]]:
     """Compare everybody with what a complete release holds, in whatever order."""
-    X, limit = release.facts.X, release.facts.limit
+    X, limit = release.spec.X, release.spec.limit
     if limit is not None:
         yield from _some_rows(release, table, exposure)
         return
@@ -86,7 +86,7 @@ def _rows(
     same = np.array_equal(_sorted(theirs), _sorted(ours))
     yield "inputs", same, f"all rows are {_those(same)} of the release"
     if exposure is not None:
-        told = release.facts.outcome.arrays().get("exposure")
+        told = release.spec.outcome.arrays().get("exposure")
         if told is not None:
             ours, theirs = (
                 np.column_stack(pair) for pair in ((ours, told), (theirs, _whole(exposure)))
@@ -99,7 +99,7 @@ def _some_rows(
     release: Published, table: BlockTable, exposure: BlockTable | None
 ) -> Iterator[tuple[str, bool, str]]:
     """Look for the rows that a release has kept among those of everybody."""
-    X, limit = release.facts.X, release.facts.limit
+    X, limit = release.spec.X, release.spec.limit
     assert limit is not None
     told = len(X) + limit.left_out
     yield (
@@ -112,7 +112,7 @@ def _some_rows(
     )
     ours, theirs = X, _whole(table)
     if exposure is not None:
-        told_of = release.facts.outcome.arrays().get("exposure")
+        told_of = release.spec.outcome.arrays().get("exposure")
         if told_of is not None:
             ours = np.column_stack([ours, told_of])
             theirs = np.column_stack([theirs, _whole(exposure)])

@@ -1,7 +1,8 @@
-"""The published facts of a release: what its file, its checks and its statement are made from.
+"""What was published, as data: the specification, the noisy parts, and what was chosen before.
 
-Plain values and what follows from them at once.  ``Release`` adds predicting, saving and drawing to
-these facts.
+``Release`` adds what can be done with it.  Beside it are the two questions that every prediction
+answers: f is a Gaussian process and knows no bounds, so its mean and its band may leave them far
+from people (``clip``); and an interval is of f, or of one more person (``of``).
 """
 
 from __future__ import annotations
@@ -10,23 +11,57 @@ import datetime
 import math
 import uuid
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cloakgp._version import __version__
-from cloakgp.plan.facts import Facts
-from cloakgp.plan.parts import Chosen, ChosenBounds, Part
 from cloakgp.privacy import NoisySketch, Sketch, Spend
+from cloakgp.release.spec import Chosen, ChosenBounds, Part, ReleaseSpec
+from cloakgp.threads import single_threaded
+
+Array = NDArray[np.float64]
+Clip = Literal["bounds"]
+
+
+def check_clip(clip: Clip | None) -> None:
+    """Refuse what says neither that predictions are clipped nor that they are not."""
+    if clip is not None and not (isinstance(clip, str) and clip == "bounds"):
+        raise ValueError(
+            f'clip must be "bounds" or None, for predictions as they are, got {clip!r}'
+        )
+
+
+def clipped(values: Array, lo: Array, hi: Array, clip: Clip | None) -> Array:
+    """Return predictions (P,) or (P, D) as asked for: within their bounds (D,), or as they are."""
+    check_clip(clip)
+    return values if clip is None else np.clip(values, lo, hi)
+
+
+Of = Literal["curve", "person"]
+
+
+def check_interval(coverage: float, of: Of) -> float:
+    """Return the probability that is left out at either end."""
+    if of not in get_args(Of):
+        raise ValueError(f"of must be one of {get_args(Of)}, got {of!r}")
+    if not (isinstance(coverage, Real) and 0.0 < coverage < 1.0):
+        raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
+    return 0.5 - 0.5 * float(coverage)
 
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+@single_threaded
 @dataclass(frozen=True)
 class Published:
     """The noisy sketch and every public fact needed to use it and to check its guarantee."""
 
-    facts: Facts
+    spec: ReleaseSpec
     sketch: Sketch
     noisy: NoisySketch
     gap: float
@@ -44,6 +79,11 @@ class Published:
     found: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
+    def facts(self) -> ReleaseSpec:
+        """The former name of ``spec``."""
+        return self.spec
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """Everything that was published, iteration by iteration."""
         return (Part(self.sketch, self.noisy), *self.later)
@@ -56,6 +96,8 @@ class Published:
     @property
     def spends(self) -> tuple[Spend, ...]:
         """What it cost each person in it, in the order in which it was spent."""
+        if self.noisy.mechanism == "laplace":
+            return (*self.choices, Spend("pure", self.noisy.epsilon))
         # Parts of a budget have √k times the noise, and together tell as much as one without that.
         drawn = Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
         return (*self.choices, drawn)
@@ -112,11 +154,11 @@ class Published:
     @property
     def outputs(self) -> int:
         """Number of output columns."""
-        return len(self.facts.lo)
+        return len(self.spec.lo)
 
     @property
     def named_targets(self) -> list[str]:
         """Names of the private columns, invented where there are none."""
-        invented = self.facts.outcome.names(self.outputs)
+        invented = self.spec.outcome.names(self.outputs)
         given = self.target_names or ()
         return [*given] if len(given) == len(invented) else invented

@@ -16,27 +16,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from cloakgp.decode.decoder import Uncertainty, decoding, finite
+from cloakgp.data.columns import Columns, columns_of_scaler
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
 from cloakgp.files import write_file
-from cloakgp.inputs.columns import Columns, columns_of_scaler
-from cloakgp.plan.outcomes import Outcome
-from cloakgp.release.bounds import Clip, clipped
-from cloakgp.release.combine.compatible import gathered_members
+from cloakgp.release.cells import published_numbers
 from cloakgp.release.combine.contents import (
     combined_from_archive,
     is_combined,
     members_from_archive,
 )
-from cloakgp.release.combine.guarantee import Overlap, check_overlap
-from cloakgp.release.combine.pooled import pooled_facts, shared_prior
-from cloakgp.release.decoding import mixtures_of
+from cloakgp.release.combine.pooled import (
+    Overlap,
+    check_overlap,
+    gathered_members,
+    pooled_spec,
+    shared_prior,
+)
+from cloakgp.release.decode import mixtures_of
+from cloakgp.release.decoder import Uncertainty, decoding, finite
+from cloakgp.release.diagnostics import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.file.archive import digests_of, read_archive, write_archive
-from cloakgp.release.file.manifest import check_fields, from_archive, to_archive
-from cloakgp.release.intervals import Of, check_interval
-from cloakgp.release.learnt import FitCheck, can_be_checked, check_fit, hyperparameters
-from cloakgp.release.published import Published
-from cloakgp.release.report.page import report_page
+from cloakgp.release.file.cost import Sizes, check_cost
+from cloakgp.release.file.manifest import check_fields, from_archive, sizes_of, to_archive
+from cloakgp.release.outputs import Outcome
+from cloakgp.release.published import Clip, Of, Published, check_interval, clipped
 from cloakgp.release.signature.check import (
     NOT_CHECKED,
     SignatureCheck,
@@ -45,6 +48,7 @@ from cloakgp.release.signature.check import (
 )
 from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
+from cloakgp.threads import single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+@single_threaded
 @dataclass(frozen=True)
 class Release(Published):
     """A published sketch: predicts anywhere, can be saved, loaded and verified.
@@ -62,7 +67,7 @@ class Release(Published):
 
     Attributes
     ----------
-    facts : Facts
+    spec : ReleaseSpec
         The public facts: model, workload, bounds, budget and settings.
     sketch : Sketch
         The sketch matrix T on its grid.
@@ -105,7 +110,7 @@ class Release(Published):
     >>> people = make_heights(90)
     >>> model = PrivateGPRegressor(bounds=(40, 200)).fit(people[["age"]], people["height_cm"])
     >>> model.release_
-    Release(90 people, 3 values, epsilon=1, delta=1e-05, private)
+    Release(90 rows, 4 values, epsilon=1, delta=0, private)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "heights.cloakgp")
     ...     model.release_.save(path)
@@ -139,7 +144,7 @@ class Release(Published):
             A ``LabelRelease`` for classes, a ``CountRelease`` for counts, a ``Combination`` of
             several.
         """
-        kind = type(fields["facts"].outcome), "members" in fields
+        kind = type(fields["spec"].outcome), "members" in fields
         return Release.kinds.get(kind, Release)(**fields)
 
     @staticmethod
@@ -176,13 +181,13 @@ class Release(Published):
         ...     for t in (north, south)
         ... ]
         >>> both = Release.combine(releases, people="disjoint")
-        >>> both.facts.people, both.total_epsilon
+        >>> both.spec.people, both.total_epsilon
         (150, 1.0)
         """
         overlap, members = check_overlap(people), gathered_members(releases)
-        facts = pooled_facts(members, shared_prior(members, learn))
+        spec = pooled_spec(members, shared_prior(members, learn))
         names = members[0].target_names
-        return Release.of(facts=facts, members=members, overlap=overlap, target_names=names)
+        return Release.of(spec=spec, members=members, overlap=overlap, target_names=names)
 
     def predict(
         self,
@@ -375,7 +380,7 @@ class Release(Published):
         rows : array
             The same as numbers, in the columns of the model.
         """
-        return self.facts.rows_of(X)
+        return self.spec.rows_of(X)
 
     def with_inputs(self, inputs: Any) -> Release:
         """Return the same release, asked in the original units of its inputs.
@@ -395,20 +400,20 @@ class Release(Published):
         release : Release
             A release that scales what it is asked.
         """
-        facts = self.facts
-        if facts.inputs is not None:
+        spec = self.spec
+        if spec.inputs is not None:
             raise ValueError("the release knows its inputs already: ask it in their own units")
         columns = inputs
         if not isinstance(inputs, Columns):
-            columns = columns_of_scaler(inputs, facts.X)
-        if columns.width != facts.X.shape[1]:
+            columns = columns_of_scaler(inputs, spec.X)
+        if columns.width != spec.X.shape[1]:
             raise ValueError(
-                f"inputs take {columns.width} columns of the model, which has {facts.X.shape[1]}"
+                f"inputs take {columns.width} columns of the model, which has {spec.X.shape[1]}"
             )
-        names = columns.names or facts.feature_names
+        names = columns.names or spec.feature_names
         columns = replace(columns, names=names)
         told = None if columns.plain else columns
-        return replace(self, facts=replace(facts, inputs=told, feature_names=names))
+        return replace(self, spec=replace(spec, inputs=told, feature_names=names))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all.
@@ -422,13 +427,23 @@ class Release(Published):
         ------
         ReleaseFileError
             If a file cannot hold it, for instance a kernel of another library.
+
+        Notes
+        -----
+        A warning says if it is so large that readers need ``Release.load(path, large=True)``.
         """
         manifest, arrays = self.contents()
-        self._check_contents(manifest, arrays)  # what would not be read is not written
+        models = self._models(manifest, arrays)  # what would not be read is not written
+        try:
+            check_cost(models, arrays)
+        except ReleaseFileError as error:
+            warnings.warn(f"readers will refuse this file at first: {error}", stacklevel=2)
         write_archive(path, manifest, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, check: bool = True) -> Release:
+    def load(
+        cls, path: str | os.PathLike[str], *, check: bool = True, large: bool = False
+    ) -> Release:
         """Read a release from a file.
 
         Parameters
@@ -437,7 +452,10 @@ class Release(Published):
             A file that ``save`` or the command line has written.
         check : bool, default=True
             Check the guarantee again.  False is for those who want the report of ``verify`` instead
-            of an error.
+            of an error.  What an older file does not say is no error; ``verify`` names it.
+        large : bool, default=False
+            Read also a file that asks for far more memory or work than its size suggests: more
+            than 4 GiB, or half an hour.  For those who trust its publisher.
 
         Returns
         -------
@@ -447,25 +465,27 @@ class Release(Published):
         Raises
         ------
         ReleaseFileError
-            If the file is damaged, or its guarantee does not hold when it is checked again.
+            If the file is damaged, asks for too much memory or work, or its guarantee does not
+            hold when it is checked again.
         """
         manifest, arrays = read_archive(path)
         if is_combined(manifest):
-            members = [cls.of(**fields) for fields in members_from_archive(manifest, arrays)]
+            read = members_from_archive(manifest, arrays, large=large)
+            members = [cls.of(**fields) for fields in read]
             release = cls.of(**combined_from_archive(manifest, arrays, members))
         else:
-            release = cls.of(**from_archive(manifest, arrays))
+            release = cls.of(**from_archive(manifest, arrays, large=large))
         object.__setattr__(release, "digests", digests_of(manifest, arrays))
         if check:
             report = release.verify()
-            failed = [c for c in report.checks if not c.passed and c.name != "privacy"]
-            if failed:
+            failed = [c for c in report.checks if not (c.passed or c.unknown)]
+            if failed := [c for c in failed if c.name != "privacy"]:
                 raise ReleaseFileError(
                     "the release does not hold what it promises: "
                     + "; ".join(f"{c.name}: {c.detail}" for c in failed)
                 )
             for warning in report.warnings:
-                warnings.warn(warning, ImplausibleNoiseWarning, stacklevel=2)
+                warnings.warn(warning, ImplausibleNoiseWarning, stacklevel=3)
         return release
 
     def verify(
@@ -569,6 +589,8 @@ class Release(Published):
         signature : SignatureCheck, default=not checked
             What the page says of the signature: that of a report of ``verify``.
         """
+        from cloakgp.report.page import report_page
+
         write_file(path, report_page(self, signature).encode(), "report")
 
     def plot(self, ax: Any = None, *, clip: Clip | None = "bounds") -> Figure:
@@ -591,6 +613,27 @@ class Release(Published):
 
         return plot_release(self, ax, clip=clip)
 
+    def published(self) -> pd.DataFrame:
+        """Return the numbers that were published, with what each of them is.
+
+        Returns
+        -------
+        table : DataFrame
+            For sums over cells: between which inputs the people of a cell are, how many they are,
+            the noisy sum and the noisy mean of their outputs, and the noise in the mean.  For other
+            designs, whose numbers mean nothing by themselves: each with its noise.
+
+        Examples
+        --------
+        >>> from cloakgp import PrivateGPRegressor
+        >>> from cloakgp.datasets import make_heights
+        >>> people = make_heights(500)
+        >>> model = PrivateGPRegressor(bounds=(40, 200)).fit(people[["age"]], people["height_cm"])
+        >>> list(model.release_.published())[:4]
+        ['cell', 'age_from', 'age_to', 'people']
+        """
+        return published_numbers(self)
+
     def to_frame(self, X: ArrayLike | None = None, *, clip: Clip | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations as a table.
 
@@ -611,10 +654,10 @@ class Release(Published):
         ValueError
             If two columns would have one name.
         """
-        facts = self.facts
-        codes = facts.codes_of(facts.points if X is None else self.check_points(X))
-        frame = facts.encoding.frame(codes)
-        for name, values in self.columns_at(facts.at_codes(codes), clip).items():
+        spec = self.spec
+        codes = spec.codes_of(spec.points if X is None else self.check_points(X))
+        frame = spec.encoding.frame(codes)
+        for name, values in self.columns_at(spec.at_codes(codes), clip).items():
             if name in frame:
                 raise ValueError(
                     f"two columns of the table would be called {name!r}; rename the inputs or "
@@ -638,7 +681,7 @@ class Release(Published):
         columns : dict
             Values by name.
         """
-        names = self.facts.outcome.table_names(self.named_targets, ())
+        names = self.spec.outcome.table_names(self.named_targets, ())
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(
@@ -653,7 +696,7 @@ class Release(Published):
         return dict(zip(names, columns, strict=True))
 
     def _clipped(self, values: Array, clip: Clip | None) -> Array:
-        return clipped(values, self.facts.lo, self.facts.hi, clip)
+        return clipped(values, self.spec.lo, self.spec.hi, clip)
 
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.plain else np.stack(columns, axis=-1)
@@ -663,8 +706,9 @@ class Release(Published):
 
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
+        rows = "rows" if self.spec.groups is None else "people"
         return (
-            f"Release({self.facts.people} people, {self.published_values} values, "
+            f"Release({self.spec.people} {rows}, {self.published_values} values, "
             f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
         )
 
@@ -680,5 +724,6 @@ class Release(Published):
         """
         return to_archive(self)
 
-    def _check_contents(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        check_fields(manifest, arrays)
+    def _models(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Sizes]:
+        """Return the sizes of all models of a file, or refuse contents that would not be read."""
+        return [sizes_of(check_fields(manifest, arrays), arrays)]

@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from cloakgp.gp.places import gathered_at
-from cloakgp.plan.markdown import escape
-from cloakgp.plan.outcomes.outcome import BEFOREHAND
-from cloakgp.release.learnt import can_be_checked, check_fit
+from cloakgp.data.partition import describe_partition
+from cloakgp.errors import escape
+from cloakgp.release.diagnostics import can_be_checked, check_fit
+from cloakgp.release.outputs import BEFOREHAND
 
 if TYPE_CHECKING:
-    from cloakgp.plan.parts import ChosenBounds, RowLimit
+    from cloakgp.privacy import Budget
     from cloakgp.release.published import Published
+    from cloakgp.release.spec import ChosenBounds
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 WARNING = (
     "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
     "single people's values. Do not publish it."
+)
+ONE_ROW_EACH = (
+    " No owners of rows were named: each row is taken to be another person's, and somebody with "
+    "several rows is protected less."
 )
 IN_GENERAL = (
     "- What is true of people in general. If the release shows what is usual among people with the "
@@ -57,6 +62,13 @@ def best_guess(sigma: float) -> float:
     return 1.0 if sigma == 0.0 else float(ndtr(0.5 / sigma))
 
 
+def guess_at(budget: Budget) -> float:
+    """Return the same for what a budget buys."""
+    if budget.mechanism == "laplace":
+        return guess_within(budget.epsilon, 0.0)
+    return best_guess(budget.sigma)
+
+
 def guess_within(epsilon: float, delta: float) -> float:
     """Return the same for any (ε, δ) guarantee: at most (e^ε + δ)/(e^ε + 1)."""
     # Divided by e^ε, which overflows where e^−ε does not.
@@ -77,15 +89,17 @@ def odds_exceed(sigma: float, epsilon: float) -> float:
 
 def certificate(release: Published) -> str:
     """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
-    facts = release.facts
+    spec = release.spec
+    if spec.design == "cells" and not math.isfinite(release.gap):
+        return "the cells were chosen by their forecast, among many ways to divide people"
     if not math.isfinite(release.gap):
         return "it is not known how far the choice of numbers to publish is from the best"
     # The gap is that of the design; what was done to it afterwards is not in it.
     before = ""
-    if facts.groups is not None:
+    if spec.groups is not None:
         before = "before people with several rows were allowed for, "
-    elif facts.rank is not None and facts.design != "bayes":
-        before = f"before the choice was cut down to {facts.rank}, "
+    elif spec.rank is not None and spec.design != "bayes":
+        before = f"before the choice was cut down to {spec.rank}, "
     share = round_up(100.0 * max(release.gap, 0.0), 1)
     return f"{before}no other choice of numbers to publish was better by more than {share:g} %"
 
@@ -98,49 +112,52 @@ def marked(names: list[str]) -> str:
 
 def _published(release: Published) -> str:
     outputs = release.named_targets
-    count, people = release.published_values, release.facts.people
+    count = release.published_values
     noise = "each with random noise added" if release.private else "made for a trial"
     return (
         "## What was published\n\n"
         f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from the private "
-        f"{marked(outputs)} of {people:,} {'person' if people == 1 else 'people'}. Every curve, "
-        "map and prediction is computed from these numbers and from public facts alone, so it can "
-        "be repeated any number of times at no further cost to anybody's privacy."
+        f"{marked(outputs)} of {release.spec.counted}. Every curve, map and prediction is "
+        "computed from these numbers and from public facts alone, so it can be repeated any number "
+        "of times at no further cost to anybody's privacy."
     )
 
 
 def _protected(release: Published) -> str:
-    facts, outputs = release.facts, release.named_targets
+    spec, outputs = release.spec, release.named_targets
     whose = f"Each person's {marked(outputs)}"
-    if facts.groups is not None:
-        most = int(np.bincount(np.unique(facts.groups, return_inverse=True)[1]).max())
+    if spec.groups is not None:
+        most = int(np.bincount(np.unique(spec.groups, return_inverse=True)[1]).max())
         whose += f", in all rows of that person together (up to {most})"
-        if facts.limit is not None:
-            whose += "; further rows of a person were left out, so nothing is told about them"
+        if spec.limit is not None:
+            told = "so nothing is told about them"
+            if (chosen := release.bounds_choice) is not None and chosen.may_have_read(spec.limit):
+                told = "and had part in nothing but the choice of bounds, see below"
+            whose += f"; further rows of a person were left out, {told}"
     elif len(outputs) > 1:
         whose += " together"
     return (
         "## What is protected\n\n"
         f"{whose}. Compare the release with one in which a single person's value was replaced by "
         "any other: the two can hardly be told apart, even by somebody who knows the values of "
-        f"everybody else. {limits_of(release)}"
+        f"everybody else. {limits_of(release)}{'' if spec.groups is not None else ONE_ROW_EACH}"
     )
 
 
 def limits_of(release: Published, where: str = "below") -> str:
     """Say what values can be; ``where`` the page tells how bounds were chosen, if they were."""
-    facts = release.facts
-    limits = facts.outcome.limits([escape(n) for n in release.named_targets], facts.lo, facts.hi)
+    spec = release.spec
+    limits = spec.outcome.limits([escape(n) for n in release.named_targets], spec.lo, spec.hi)
     if release.bounds_choice is None:
         return limits
     return limits.replace(BEFOREHAND, f"bounds that were chosen privately, see {where}")
 
 
 def _not_protected(release: Published) -> str:
-    inputs, places = release.facts.names, release.facts.places
+    inputs, places = release.spec.names, release.spec.places
     stored = "stored in the release as they are"
     if places is not None:
-        stored = f"the release tells how many people are near each of {len(places.counts)} places"
+        stored = f"the release tells how many rows are near each of {len(places.counts)} places"
     lines = [
         "## What is not protected",
         "",
@@ -148,36 +165,50 @@ def _not_protected(release: Published) -> str:
         f"{stored}.",
         "- Who is in the data, and how many people there are.",
     ]
-    lines += [f"- {sentence}" for sentence in release.facts.outcome.also_public]
-    if release.facts.groups is not None:
+    lines += [f"- {sentence}" for sentence in release.spec.outcome.also_public]
+    if release.spec.groups is not None:
         lines.append("- Which rows belong to the same person.")
-    if release.facts.limit is not None:
-        lines.append(f"- {rows_left_out(release.facts.limit)}")
+    if release.spec.limit is not None:
+        lines.append(f"- {rows_left_out(release)}")
     lines.append(IN_GENERAL)
     if release.private:
         lines.append("- Other releases about the same people: their costs add up.")
     return "\n".join(lines)
 
 
-def rows_left_out(limit: RowLimit, of: str = "") -> str:
+def rows_left_out(release: Published, of: str = "") -> str:
     """Say which rows count and how they were chosen; ``of`` says of which release."""
+    limit, chosen = release.spec.limit, release.bounds_choice
+    assert limit is not None
     rows = "row" if limit.max_rows == 1 else "rows"
+    but = ""
+    if chosen is not None and chosen.may_have_read(limit):
+        but = ", except that the choice of bounds, which came before, may have counted them"
     return (
         f"Which rows{of} were left out: at most {limit.max_rows} {rows} of each person count, and "
-        f"{limit.left_out} others were not read. They were chosen by a hash of public facts "
+        f"{limit.left_out} others were not read{but}. They were chosen by a hash of public facts "
         "(the inputs of a row and the number of its owner), not by their private values."
     )
 
 
 def _meaning(release: Published) -> str:
     epsilon, delta = release.epsilon, release.delta
-    # Parts of a budget have √k times the noise, and together tell as much as one without that.
-    sigma = release.noisy.sigma / math.sqrt(release.noisy.parts)
+    sigma = None
+    if release.noisy.mechanism == "gaussian":
+        # Parts of a budget have √k times the noise, and together tell as much as one without that.
+        sigma = release.noisy.sigma / math.sqrt(release.noisy.parts)
     return (
         "## What the figures mean\n\n"
-        f"The release is differentially private with epsilon = {epsilon:g} and delta = {delta:g}, "
+        f"The release is differentially private with {epsilon_and_delta(epsilon, delta)}, "
         f"for replacing one person's private values:\n\n{figures(epsilon, delta, sigma)}"
     )
+
+
+def epsilon_and_delta(epsilon: float, delta: float) -> str:
+    """Name both figures of a guarantee; a pure one needs but one."""
+    if delta == 0.0:
+        return f"epsilon = {epsilon:g} and no delta (pure differential privacy)"
+    return f"epsilon = {epsilon:g} and delta = {delta:g}"
 
 
 def figures(epsilon: float, delta: float, sigma: float | None) -> str:
@@ -198,10 +229,18 @@ def figures(epsilon: float, delta: float, sigma: float | None) -> str:
             f"{beyond} over the draw of the noise.\n"
         )
     guess = min(round_up(100.0 * chance, 3), 100.0)
+    if delta > 0.0:
+        plus = f", plus delta ({_one_in(delta)})"
+    else:
+        plus = ", without exception"
+        odds = (
+            "- In odds: for an attacker who weighs two possible values of one person, the odds "
+            f"between them change by a factor of at most {factor}, whatever is published.\n"
+        )
     return (
         "- Whatever somebody concludes from the release, the chance of that conclusion is at most "
         f"{factor} times (e to the power epsilon) what it would have been with another value for "
-        f"one person, plus delta ({_one_in(delta)}).\n"
+        f"one person{plus}.\n"
         f"{odds}"
         "- An attacker who has narrowed one person down to two equally likely values, and knows "
         f"everybody else's, guesses right at most {guess:g} % of the time; tossing a coin gives "
@@ -237,9 +276,23 @@ def _bounds(release: Published) -> str:
         f"(exponential mechanism, one choice for each bound), to hold the values between the "
         f"quantiles {asked}{stretched}. That cost epsilon = {chosen.epsilon:g} by itself; the "
         f"choice of bounds{also} and the release together are differentially private with epsilon "
-        f"= {round_up(chosen.total_epsilon, 4):g} and delta = {release.delta:g}. The figures above "
-        "are those of the release alone."
+        f"= {round_up(chosen.total_epsilon, 4):g} and delta = {release.delta:g}"
+        f"{rows_counted(release)}. The figures above are those of the release alone."
     )
+
+
+def rows_counted(release: Published) -> str:
+    """Say for whom the cost of chosen bounds holds, if people own several rows."""
+    chosen, spec = release.bounds_choice, release.spec
+    if chosen is None or spec.groups is None:
+        return ""
+    if chosen.most_rows is None:
+        return (
+            ", for people with one row; the file does not say how many rows of one person the "
+            "choice allowed for, so that more is not known to be protected"
+        )
+    rows = "row" if chosen.most_rows == 1 else "rows"
+    return f", for people with up to {chosen.most_rows} {rows} when the bounds were chosen"
 
 
 def _choice(release: Published) -> str:
@@ -270,23 +323,27 @@ def _noise(release: Published) -> str:
     else:
         unit = "1" if noisy.sensitivity == 1.0 else f"{noisy.sensitivity:.4g}"
         steps = f" of each of the {noisy.parts} steps" if noisy.parts > 1 else ""
+        measured = "in sum" if noisy.mechanism == "laplace" else "together"
+        how = ""
+        if noisy.mechanism == "gaussian":
+            how = f" (calibration: {escape(noisy.calibration)})"
         drawn = (
-            "Each number has discrete Gaussian noise added, with standard deviation "
-            f"{noisy.noise_std:.4g}, drawn once by the OpenDP library in exact integer arithmetic. "
-            f"One person can move all the numbers{steps} together by at most {unit} (calibration: "
-            f"{escape(noisy.calibration)})."
+            f"Each number has discrete {noisy.mechanism.capitalize()} noise added, with standard "
+            f"deviation {noisy.noise_std:.4g}, drawn once by the OpenDP library in exact integer "
+            f"arithmetic. One person can move all the numbers{steps} {measured} by at most "
+            f"{unit}{how}."
         )
     return (
         "## How it was made\n\n"
         f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
-        f"{escape(release.facts.design)}; {escape(release.status)}). A worse choice would have "
+        f"{escape(release.spec.design)}; {escape(release.status)}). A worse choice would have "
         f"cost accuracy, not privacy.{_bounds(release)}{_choice(release)}"
     )
 
 
 def assumptions(release: Published) -> str:
     """Say what predictions assume, and whether the published numbers agree with that."""
-    family = release.facts.family
+    family = release.spec.family
     if family is None:
         prior = "Predictions use one prior, fixed beforehand."
     else:
@@ -294,10 +351,10 @@ def assumptions(release: Published) -> str:
             f"Predictions average over {len(family.settings)} public priors, from smooth to rough; "
             "each counts by how well it explains the published numbers, which costs no privacy."
         )
-    facts = release.facts
-    if facts.places is not None:
-        names = [escape(name) for name in facts.encoding.model_names]
-        prior += f" {gathered_at(facts.places, names)}."
+    spec = release.spec
+    if spec.places is not None:
+        names = [escape(name) for name in spec.encoding.model_names]
+        prior += f" {describe_partition(spec.places, names)}."
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (
         f"## What predictions assume\n\n{prior} A 95 % band is for the curve that people share, if "
@@ -308,7 +365,7 @@ def assumptions(release: Published) -> str:
 
 def _checking(release: Published) -> str:
     data = ""
-    if release.facts.places is not None:
+    if release.spec.places is not None:
         data = (
             "With `--inputs` and the data it also finds everybody's place again, and compares how "
             "many people are at each. "

@@ -15,21 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp._version import __version__
-from cloakgp.decode.decoder import DecodeError
 from cloakgp.errors import ReleaseFileError
-from cloakgp.plan.bounds import total_of
-from cloakgp.privacy import Spend, gaussian_sigma, squared_sensitivity
+from cloakgp.privacy import Budget, Spend, absolute_sensitivity, squared_sensitivity
 from cloakgp.privacy.mechanism.noise import grid_is_fine_enough
-from cloakgp.privacy.mechanism.sketch import value_bits_for
+from cloakgp.privacy.mechanism.release import value_bits_for
+from cloakgp.release.bounds_plan import total_of
 from cloakgp.release.compared import compare_inputs
-from cloakgp.release.decoding import check_decoding
+from cloakgp.release.decode import check_decoding
+from cloakgp.release.decoder import DecodeError
 from cloakgp.release.file.manifest import check_facts
 from cloakgp.release.plausibility import quiet_values
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 
 if TYPE_CHECKING:
-    from cloakgp.plan.parts import Part
+    from cloakgp.privacy import NoisySketch
     from cloakgp.release.published import Published
+    from cloakgp.release.spec import ChosenBounds, Part
 
 #: The last line of a report, unless the release is signed.
 NOT_AUTHORSHIP = (
@@ -46,7 +47,7 @@ SIGNED_WORD = (
 #: What a report says of itself if there were no data to compare with.
 FILE_ALONE = "All checks were made from the file alone."
 
-Outcome = tuple[bool, str]
+Outcome = tuple[bool, str] | tuple[bool, str, bool]
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,19 @@ class Check:
         Whether it is as it should be.
     detail : str
         What was found, in words.
+    unknown : bool
+        It did not pass because the file does not say enough, and not because it is wrong.
     """
 
     name: str
     passed: bool
     detail: str
+    unknown: bool = False
+
+    @property
+    def result(self) -> str:
+        """The result in one word."""
+        return "passed" if self.passed else "UNKNOWN" if self.unknown else "FAILED"
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,11 @@ class VerificationReport:
         return all(check.passed for check in self.checks)
 
     @property
+    def unknown(self) -> bool:
+        """Whether nothing is wrong, but the file does not say enough to tell that all is right."""
+        return not self.holds and all(check.passed or check.unknown for check in self.checks)
+
+    @property
     def ok(self) -> bool:
         """Whether every check passed and no signature was refused."""
         return self.holds and self.signature.ok
@@ -127,8 +141,7 @@ class VerificationReport:
         return self.ok
 
     def __str__(self) -> str:
-        marks = ("FAILED", "passed")
-        lines = [f"{marks[c.passed]}  {c.name}: {c.detail}" for c in self.checks]
+        lines = [f"{c.result}  {c.name}: {c.detail}" for c in self.checks]
         lines += [f"WARNING {warning}" for warning in self.warnings]
         return "\n".join([*lines, self.scope, str(self.signature), self.authorship])
 
@@ -166,7 +179,7 @@ def verify(
 def _scope(release: Published, compared: list[str]) -> str:
     """Say on one line which checks were made from the file, and which from the data."""
     told = "the inputs in it"
-    if release.facts.places is not None:
+    if release.spec.places is not None:
         told = "how many people are at each place, and the fingerprint of their inputs,"
     if not compared:
         return f"{FILE_ALONE} {told[0].upper()}{told[1:]} were not compared with the data."
@@ -181,18 +194,23 @@ def _contents(release: Published) -> Outcome:
 
 
 def _sensitivity(release: Published) -> Outcome:
-    facts = release.facts
+    spec = release.spec
+    norm = " in the 1-norm" if spec.mechanism == "laplace" else ""
     longest = 0.0
     for sketch, _ in release.parts:
         try:
-            squared = squared_sensitivity(sketch, facts.groups, joint=facts.joint)
+            if spec.mechanism == "laplace":
+                squared = absolute_sensitivity(sketch, spec.groups) ** 2
+            else:
+                joint = spec.outcome.joint(len(spec.lo))
+                squared = squared_sensitivity(sketch, spec.groups, joint=joint)
         except ValueError as error:
             return False, str(error)
         longest = max(longest, math.sqrt(squared) / 2**sketch.bits)
         if squared > 1 << (2 * sketch.bits):
-            moved = f"one person can move the sketch by {longest:.9f}"
+            moved = f"one person can move the sketch by {longest:.9f}{norm}"
             return False, f"{moved}, more than 1: too far for its noise"
-    return True, f"one person can move the sketch by at most {longest:.9f}"
+    return True, f"one person can move the sketch by at most {longest:.9f}{norm}"
 
 
 def _noise(release: Published) -> Outcome:
@@ -200,47 +218,62 @@ def _noise(release: Published) -> Outcome:
     if not math.isfinite(noisy.epsilon):
         return not noisy.private, "no noise was added (epsilon is infinite)"
     try:
-        one = gaussian_sigma(noisy.epsilon, noisy.delta, noisy.calibration)
+        needed = _promised(noisy).part_sigma
     except ValueError as error:
         return False, str(error)
-    needed = one * math.sqrt(noisy.parts)
     if len(release.parts) > noisy.parts:
         return False, f"{len(release.parts)} parts share a budget meant for {noisy.parts}"
     # The calibration's hair of 1e-9 covers the last digits of another machine's arithmetic.
     passed = all(part.noisy.sigma >= needed * (1.0 - 1e-12) for part in release.parts)
+    if noisy.mechanism == "laplace" and noisy.sigma > needed * (1.0 + 1e-12):
+        return False, f"Laplace noise of {noisy.sigma:.9g}, where epsilon asks for {needed:.9g}"
     return passed, (
-        f"noise of {noisy.sigma:.9g} for each unit of sensitivity, "
+        f"{noisy.mechanism.capitalize()} noise of {noisy.sigma:.9g} for each unit of sensitivity, "
         f"{'at least' if passed else 'but needs'} {needed:.9g} for "
         f"epsilon={noisy.epsilon:g}, delta={noisy.delta:g}"
     )
 
 
+def _promised(noisy: NoisySketch) -> Budget:
+    """Return the budget that the noise is said to be for."""
+    return Budget(noisy.epsilon, noisy.delta, noisy.calibration, noisy.parts, noisy.mechanism)
+
+
 def _outputs(release: Published) -> Outcome:
-    facts = release.facts
-    return all(part.noisy.sensitivity == facts.sensitivity for part in release.parts), (
-        f"{len(facts.lo)} output column(s) need a noise factor of {facts.sensitivity:.9g}, "
+    spec = release.spec
+    return all(part.noisy.sensitivity == spec.sensitivity for part in release.parts), (
+        f"{len(spec.lo)} output column(s) need a noise factor of {spec.sensitivity:.9g}, "
         f"{release.noisy.sensitivity:.9g} was used"
     )
 
 
 def _grid(release: Published) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
-    places = release.facts.places
+    places = release.spec.places
     counts = None if places is None else places.counts
-    checks = [_grid_of(part, counts) for part in release.parts]
+    checks = [_grid_of(part, counts, release.spec.outcome.whole_steps) for part in release.parts]
     return next((check for check in checks if not check[0]), checks[0])
 
 
-def _grid_of(part: Part, counts: NDArray[np.int64] | None) -> Outcome:
+def _grid_of(part: Part, counts: NDArray[np.int64] | None, steps: int | None) -> Outcome:
     sketch, noisy = part
-    scale = math.ldexp(noisy.noise_std, noisy.bits)
+    laplace = noisy.mechanism == "laplace"
+    scale = math.ldexp(noisy.noise_std, noisy.bits) * noisy.whole
     detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"
     try:
-        expected = sketch.bits + value_bits_for(sketch, noisy.noise_std, counts)
+        std = noisy.sigma * noisy.sensitivity
+        value_bits = value_bits_for(sketch, std, counts, noisy.mechanism)
     except ValueError as error:
         return False, f"{detail}; {error}"
+    whole, expected = 1, sketch.bits + value_bits
+    if laplace and sketch.bits == 0 and steps is not None and steps <= 1 << value_bits:
+        whole, expected = steps, 0
     if noisy.bits != expected:
         return False, f"{detail} of {noisy.bits} bits, which should be {expected}"
+    if noisy.whole != whole:
+        return False, f"{detail} of {noisy.whole} whole steps, which should be {whole}"
+    if laplace:
+        return True, f"{detail}; Laplace noise is private on any grid"
     count = noisy.values.size * noisy.parts
     fine = not noisy.private or grid_is_fine_enough(scale, count, noisy.epsilon)
     return fine, detail if fine else f"{detail}, too coarse for the proof"
@@ -259,17 +292,56 @@ def _selection(release: Published) -> Outcome:
 
 
 def _bounds(release: Published) -> Outcome:
-    """Bounds that were chosen must be candidates, and everything together cost what is claimed."""
-    chosen, facts = release.bounds_choice, release.facts
+    """Bounds that were chosen must be candidates, and cost with everything else what is claimed.
+
+    What a choice costs holds for people with as many rows as it allowed for, and no more.
+    """
+    chosen, spec = release.bounds_choice, release.spec
     if chosen is None:
         return True, "stated to be public, and not chosen from the private outputs"
-    missing = [end for end in (facts.lo[0], facts.hi[0]) if end not in chosen.grid]
+    missing = [end for end in (spec.lo[0], spec.hi[0]) if end not in chosen.grid]
     if missing:
         return False, f"{missing[0]:g} is not among the {len(chosen.grid)} candidates for bounds"
-    what = f"choosing among {len(chosen.grid)} candidates for bounds (epsilon={chosen.epsilon:g})"
+    if (problem := _rows_beyond(release, chosen)) is not None:
+        return False, problem, chosen.most_rows is None
+    allowed = ""
+    if spec.groups is not None and chosen.most_rows is not None:
+        allowed = f", up to {chosen.most_rows} rows of one person"
+    what = (
+        f"choosing among {len(chosen.grid)} candidates for bounds (epsilon={chosen.epsilon:g}"
+        f"{allowed})"
+    )
     if release.selection is not None:
         what += ", choosing settings"
     return _total(release, release.choices, chosen.total_epsilon, what)
+
+
+def _rows_beyond(release: Published, chosen: ChosenBounds) -> str | None:
+    """Say whether somebody may have more rows than the choice of bounds allowed for."""
+    groups, limit = release.spec.groups, release.spec.limit
+    if groups is None:
+        return None  # one row each, which every choice allows for
+    most = _most_rows(groups)
+    if chosen.most_rows is None:
+        left_out = 0 if limit is None else limit.left_out
+        if most == 1 and left_out == 0:
+            return None
+        return (
+            f"one person has up to {most} rows, {left_out} rows were left out, and the file does "
+            "not say how many rows of one person the choice of bounds allowed for (cloakgp 0.2.0 "
+            "did not write it): whether the stated total holds cannot be told. Ask the publisher, "
+            "or for a release that says it"
+        )
+    if most > chosen.most_rows:
+        return (
+            f"one person has up to {most} rows, and the bounds were chosen for at most "
+            f"{chosen.most_rows}: the choice cost that person more than is stated"
+        )
+    return None
+
+
+def _most_rows(groups: NDArray[np.int64]) -> int:
+    return int(np.bincount(np.unique(groups, return_inverse=True)[1]).max())
 
 
 def _total(release: Published, choices: tuple[Spend, ...], stated: float, what: str) -> Outcome:
@@ -279,11 +351,10 @@ def _total(release: Published, choices: tuple[Spend, ...], stated: float, what: 
         return not noisy.private, "no noise was added"
     try:
         # What was really added counts; what is stated must be that of the parts as they are stated.
-        drawn = noisy.sigma / math.sqrt(noisy.parts)
-        meant = gaussian_sigma(noisy.epsilon, noisy.delta, noisy.calibration)
-        total, most = (
-            total_of((*choices, Spend.gaussian(sigma)), noisy.delta) for sigma in (drawn, meant)
-        )
+        meant = drawn = Spend.of(_promised(noisy))
+        if noisy.mechanism == "gaussian":
+            drawn = Spend.gaussian(noisy.sigma / math.sqrt(noisy.parts))
+        total, most = (total_of((*choices, spend), noisy.delta) for spend in (drawn, meant))
     except ValueError as error:
         return False, str(error)
     # More would be no lie about the total, but then one of its parts is not what it was.
@@ -295,10 +366,10 @@ def _total(release: Published, choices: tuple[Spend, ...], stated: float, what: 
 
 def _rows(release: Published) -> Outcome:
     """Nobody may have more rows than the release says count."""
-    limit, groups = release.facts.limit, release.facts.groups
+    limit, groups = release.spec.limit, release.spec.groups
     if limit is None or groups is None:
         return True, "no rows were left out to protect people with many"
-    most = int(np.bincount(np.unique(groups, return_inverse=True)[1]).max())
+    most = _most_rows(groups)
     return most <= limit.max_rows, (
         f"one person has up to {most} rows, {limit.max_rows} count at most; {limit.left_out} rows "
         "are said to be left out"

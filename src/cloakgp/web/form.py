@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from cloakgp.cli.settings import Settings
-from cloakgp.cli.settings.checks import check_columns_told
-from cloakgp.cli.settings.declared import DECLARED, Declared, default_of, takers
-from cloakgp.cli.settings.readers import PRIVATE
-from cloakgp.errors import CommandError
+from cloakgp.app.settings import Settings, gather_settings
+from cloakgp.app.settings.declarations import DECLARED, as_setting, default_of, takers
+from cloakgp.app.settings.gather import check_input_columns
+from cloakgp.app.settings.readers import PRIVATE
+from cloakgp.app.wording import TABLES
+from cloakgp.errors import CommandError, Message, message_of
 from cloakgp.privacy import Ledger
 from cloakgp.privacy.ledger.address import is_address
-from cloakgp.release.report.again import toml_value
+from cloakgp.report.settings_toml import toml_value
 
 #: Settings that have a field.  Others come from the settings file and the command line alone; so do
 #: the ledger and files of points: a page names no file.
@@ -25,11 +25,12 @@ FIELDS = (
     *("exposure", "groups", "at"),
     *("epsilon", "delta", "kernel", "inducing", "design", "decimal"),
 )
-#: Fields that show what counts if nothing is told.
+#: Fields that show what counts if nothing is given.
 DEFAULTED = ("task", "epsilon", "delta", "decimal", "design")
 #: Fields that say something of one column after the other, such as region=north,south.
 BY_COLUMN = ("levels", "dates", "missing")
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
+#: Fields of a form, each column that is ticked for itself, at most.
+MAX_FIELDS = 5000
 _HEAD = (
     "# Settings for `cloakgp web`, `cloakgp plan` and `cloakgp release`, as --config FILE.toml\n"
 )
@@ -38,23 +39,32 @@ _HEAD = (
 class Problem(CommandError):
     """Something that the user of a page can fix, and the field where."""
 
+    #: How HTTP calls it: a form that is not complete yet is no error of the page.
+    status = 200
+
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
 
 
+class TooLarge(Problem):
+    """A form that no page of ours sends."""
+
+    status = 413
+
+
 @dataclass(frozen=True)
-class Asked:
-    """What a form asks for: the settings, and the words in which each was told."""
+class FormSubmission:
+    """What a form asks for: the settings, and the words in which each was given."""
 
     settings: Settings
-    told: Mapping[str, Any]
+    given: Mapping[str, Any]
 
     def values(self, *without: str) -> tuple[tuple[str, str], ...]:
-        """Return every setting that was told as TOML writes it, in all digits."""
+        """Return every setting that was given as TOML writes it, in all digits."""
         # A kernel is known by its words: as an object it prints few of its digits.
         words = ("kernel", "learn")
-        values = {n: self.told[n] if n in words else getattr(self.settings, n) for n in self.told}
+        values = {n: self.given[n] if n in words else getattr(self.settings, n) for n in self.given}
         if is_address(values.get("ledger")):
             values["ledger"] = Ledger(values["ledger"]).name  # without its password
         return tuple(
@@ -67,26 +77,38 @@ class Asked:
         return _HEAD + "".join(f"{name} = {value}\n" for name, value in self.values())
 
 
-def problem_of(error: CommandError) -> Problem:
-    """Return an error of the command line in the words of a page, with its field."""
+def problem_of(error: ValueError) -> Problem:
+    """Return an error in the words of a page, with its field."""
     if isinstance(error, Problem):
         return error
-    text = str(error)
-    named = [name.replace("-", "_") for name in _OPTION.findall(text)]
-    named += ["kernel"] if text.startswith("kernel,") else []  # it says at which place
+    message = message_of(error)
+    if not isinstance(message, Message):
+        return Problem(message)
+    named = [as_setting(parameter, "")[0] for parameter in message.parameters]
     field = next((name for name in named if name in FIELDS), None)
-    return Problem(_OPTION.sub(lambda found: found[1].replace("-", " "), text), field)
+    return Problem(message.told(as_words), field)
+
+
+def as_words(parameter: str, value: str) -> str:
+    """Return a parameter as a page calls it: "noise variance"."""
+    name, values = as_setting(parameter, value)
+    return " ".join([TABLES.get(name, " ".join(name.split("_"))), *values])
 
 
 def read_form(body: bytes) -> dict[str, str]:
     """Return the fields of a form; ticks of one name are joined by line breaks."""
-    found = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5000)
+    fields = body.count(b"&") + 1
+    if fields > MAX_FIELDS:
+        raise TooLarge(
+            f"this form has {fields} fields, more than {MAX_FIELDS}; choose fewer inputs"
+        )
+    found = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
     return {name: "\n".join(values).strip() for name, values in found.items()}
 
 
-def told_by(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
+def given_settings(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the form says of each setting, beside what has no field."""
-    told = {name: value for name, value in base.items() if name not in FIELDS}
+    given = {name: value for name, value in base.items() if name not in FIELDS}
     kind = form.get("task") or default_of("task")
     for name in FIELDS:
         value: Any = form.get(name, "")
@@ -98,27 +120,28 @@ def told_by(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
         if name in ("inputs", "output") and value:
             value = value.split("\n")  # a name may hold a comma
         if name in BY_COLUMN and value:
-            value = [part.strip() for part in re.split("[;\n]", value) if part.strip()]
+            value = [part.strip() for line in value.split("\n") for part in line.split(";")]
+            value = [part for part in value if part]
         if value:
-            told[name] = value
-    return told
+            given[name] = value
+    return given
 
 
-def asked_by(form: Mapping[str, str], base: Mapping[str, Any]) -> Asked:
+def read_submission(form: Mapping[str, str], base: Mapping[str, Any]) -> FormSubmission:
     """Return the settings that a form describes, or the problem with them."""
-    told = told_by(form, base)
-    at = told.get("at")
+    given = given_settings(form, base)
+    at = given.get("at")
     if at is not None and at != base.get("at") and ("=" not in at or Path(at).exists()):
         raise Problem("points must be a grid, such as age=0:90:10", "at")
     try:
-        settings = Settings.gather(told)
+        settings = gather_settings(given)
     except CommandError as error:
         raise problem_of(error) from None
     if not settings.output:
         raise Problem("choose the private column", "output")
     if settings.candidates:
         raise Problem("a private choice of settings is for `cloakgp select`")
-    return Asked(settings, told)
+    return FormSubmission(settings, given)
 
 
 def shown_ledger(place: Any) -> str:
@@ -129,11 +152,11 @@ def shown_ledger(place: Any) -> str:
     return ledger.name if ledger.path is None else ledger.path.name
 
 
-def values_of(told: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the fields of the form show for settings, the defaults where nothing is told."""
+def values_of(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the fields of the form show for settings, the defaults where nothing is given."""
     shown: dict[str, str] = {}
     for name in FIELDS:
-        value = told.get(name)
+        value = given.get(name)
         if value is None and name in DEFAULTED:
             value = default_of(name)
         if name in ("inputs", "output"):
@@ -160,12 +183,12 @@ def values_of(told: Mapping[str, Any]) -> dict[str, str]:
     return shown
 
 
-def columns_told(form: Mapping[str, str], base: Mapping[str, Any]) -> Declared:
+def input_settings(form: Mapping[str, str], base: Mapping[str, Any]) -> Settings:
     """Return what a form says of its inputs alone, whatever else it lacks."""
-    told = told_by(form, base)
-    said = {n: DECLARED[n].reader.read(n, told[n]) for n in ("inputs", *BY_COLUMN) if n in told}
-    settings = Declared(**said)
-    check_columns_told(settings)
+    given = given_settings(form, base)
+    said = {n: DECLARED[n].reader.read(n, given[n]) for n in ("inputs", *BY_COLUMN) if n in given}
+    settings = Settings(**said)
+    check_input_columns(settings)
     return settings
 
 

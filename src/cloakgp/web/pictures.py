@@ -12,20 +12,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cloakgp.inputs.columns import Column, Columns, recognise
-from cloakgp.inputs.columns.ticks import levels_of, ticks_of
-from cloakgp.plan.plan import Plan
-from cloakgp.privacy.ledger import Balance
-from cloakgp.release.report import colours
-from cloakgp.release.report.svg import Frame, area, axes, drawing, figure, label, line
-from cloakgp.release.report.words import Html, element, joined
+from cloakgp.data.columns import Column, Columns, recognise
+from cloakgp.drawing.axes import column_levels, column_ticks, format_number
+from cloakgp.drawing.colours import SURE_TO_UNSURE, colour_at
+from cloakgp.drawing.views import public_inputs
+from cloakgp.release.plan import Plan
+from cloakgp.report.html import Html, element, joined
+from cloakgp.report.svg import PlotFrame, area, axes, colour_bar, dots, drawing, label, line
 
 Array = NDArray[np.float64]
 
 #: Width and height of the pictures.
 WIDTH, HEIGHT, MAP = 620, 250, 430
 #: Bars of a histogram, and dots of a map, at most.
-BARS, MOST_DOTS = 36, 800
+BARS, MAX_DOTS = 36, 800
 
 
 def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = None) -> Html | None:
@@ -42,20 +42,20 @@ def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = N
     # Ranges are chosen by drawing across numbers; levels and dates are written.
     marks = {"data_choose": json.dumps(names), "class_": "choose"} if columns.plain else {}
     sides = [_side(each, values[:, at]) for at, each in enumerate(columns.columns)]
-    x_ticks = ticks_of(columns.columns[0], *sides[0], 6)
+    x_ticks = column_ticks(columns.columns[0], *sides[0], 6)
     if len(names) == 1:
         lo, hi = sides[0]
-        levels = levels_of(columns.columns[0])
+        levels = column_levels(columns.columns[0])
         bars = BARS if levels is None else len(levels)
         counts, edges = np.histogram(values[:, 0], bins=bars, range=(lo, hi))
-        frame = Frame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
+        frame = PlotFrame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
         drawn = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
         parts = [axes(frame, names[0], "people", rows=3, x_ticks=x_ticks), *drawn]
     else:
-        frame = Frame(WIDTH, MAP, sides[0], sides[1], top=26.0)
-        y_ticks = ticks_of(columns.columns[1], *sides[1], 6)
+        frame = PlotFrame(WIDTH, MAP, sides[0], sides[1], top=26.0)
+        y_ticks = column_ticks(columns.columns[1], *sides[1], 6)
         named = axes(frame, *names, grid=False, x_ticks=x_ticks, y_ticks=y_ticks)
-        parts = [named, _dots(frame, values)]
+        parts = [named, dots(frame, values, MAX_DOTS)]
     return drawing(frame, *parts, element("g", class_="chosen"), title=title, **marks)
 
 
@@ -73,7 +73,7 @@ def noise_picture(plan: Plan, name: str) -> Html:
         return _noise_map(plan, noise, name)
     if points.shape[1] == 1:
         x, axis = points[:, 0], facts.names[0]
-        x_ticks = ticks_of(columns[0], *_side(columns[0], x), 6)
+        x_ticks = column_ticks(columns[0], *_side(columns[0], x), 6)
         title = f"Expected uncertainty of {name} by {axis}, and the part that privacy adds"
     else:
         order = np.argsort(noise)
@@ -86,7 +86,7 @@ def noise_picture(plan: Plan, name: str) -> Html:
     if len(x) == 1:  # a single point still is to be seen
         x, noise, total = (np.repeat(each, 2) for each in (x, noise, total))
         x = x + np.array([-0.5, 0.5])
-    frame = Frame(WIDTH, HEIGHT, _range(x), (0.0, 1.08 * float(total.max()) or 1.0), top=26.0)
+    frame = PlotFrame(WIDTH, HEIGHT, _range(x), (0.0, 1.08 * float(total.max()) or 1.0), top=26.0)
     at, floor = frame.across(x), np.full(len(x), frame.floor)
     parts = [
         axes(frame, axis, f"± {name}", rows=4, x_ticks=x_ticks),
@@ -97,11 +97,11 @@ def noise_picture(plan: Plan, name: str) -> Html:
     return drawing(frame, *parts, title=title)
 
 
-def ledger_picture(balance: Balance, requested: float) -> Html:
+def ledger_picture(requested: float, left: float) -> Html:
     """Return a bar of what one more release may cost, and how much of it this one would."""
-    share = min(requested / balance.remaining, 1.0) if balance.remaining > 0 else 1.0
-    fits = requested <= balance.remaining
-    frame = Frame(WIDTH, 22, (0.0, 1.0), (0.0, 1.0), 0.0, 0.0, 0.0, 0.0)
+    share = min(requested / left, 1.0) if left > 0 else 1.0
+    fits = requested <= left
+    frame = PlotFrame(WIDTH, 22, (0.0, 1.0), (0.0, 1.0), 0.0, 0.0, 0.0, 0.0)
     parts = [
         element("rect", width=WIDTH, height=14, y=4, rx=7, class_="cell"),
         element(
@@ -113,23 +113,22 @@ def ledger_picture(balance: Balance, requested: float) -> Html:
             class_="cell-coin" if fits else "cell-bad",
         ),
     ]
-    words = f"epsilon {figure(requested)} of {figure(balance.remaining)} that one release may cost"
-    return drawing(frame, *parts, title=words)
+    asked, most = format_number(requested), format_number(left)
+    return drawing(frame, *parts, title=f"epsilon {asked} of {most} that one release may cost")
 
 
 def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
     facts = plan.facts
-    points, people = facts.codes_of(plan.points), facts.codes_of(facts.X)
-    people = people[~np.isnan(people).any(axis=1)]
+    points, people = facts.codes_of(plan.points), public_inputs(facts)
     both = zip(facts.encoding.columns, np.vstack([points, people]).T, strict=True)
     x, y = (_side(column, values) for column, values in both)
-    frame = Frame(WIDTH, MAP + 40, x, y, top=26.0, bottom=80.0)
+    frame = PlotFrame(WIDTH, MAP + 40, x, y, top=26.0, bottom=80.0)
     lo, hi = 0.0, float(noise.max()) or 1.0
-    shades = colours.scale(colours.SURE_TO_UNSURE, noise / hi)
+    shades = colour_at(SURE_TO_UNSURE, noise / hi)
     circles = []
     for place, shade, value in zip(points, shades, noise, strict=True):
         red, green, blue = (round(float(part)) for part in shade)
-        words = element("title", f"± {figure(float(value))}")
+        words = element("title", f"± {format_number(float(value))}")
         circles.append(
             element(
                 "circle",
@@ -141,38 +140,28 @@ def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
                 class_="point",
             )
         )
-    room = Frame(WIDTH, MAP, frame.x, frame.y, top=26.0)
-    ticks = [ticks_of(c, *side, 6) for c, side in zip(facts.encoding.columns, (x, y), strict=True)]
-    named = axes(room, *facts.names, grid=False, x_ticks=ticks[0], y_ticks=ticks[1])
-    parts = [named, _dots(frame, people), *circles]
+    room = PlotFrame(WIDTH, MAP, frame.x, frame.y, top=26.0)
+    sides = zip(facts.encoding.columns, (x, y), strict=True)
+    x_ticks, y_ticks = (column_ticks(column, *side, 6) for column, side in sides)
+    named = axes(room, *facts.names, grid=False, x_ticks=x_ticks, y_ticks=y_ticks)
+    parts = [named, dots(frame, people, MAX_DOTS), *circles]
     parts.append(_scale(frame, lo, hi, f"± {name}"))
     return drawing(frame, *parts, title=f"Noise that privacy adds to {name} at each point")
 
 
-def _scale(frame: Frame, lo: float, hi: float, name: str) -> Html:
-    share = np.linspace(0.0, 1.0, 64)[None]
-    image = colours.png(colours.scale(colours.SURE_TO_UNSURE, share), np.ones(share.shape))
+def _scale(frame: PlotFrame, lo: float, hi: float, name: str) -> Html:
     top, width = frame.height - 30.0, frame.side - frame.left
-    bar = element(
-        "image",
-        x=frame.left,
-        y=top,
-        width=width,
-        height=8,
-        href=image,
-        preserveAspectRatio="none",
-    )
     ends = [
-        label(frame.left, top + 24, figure(lo), class_="tick"),
+        label(frame.left, top + 24, format_number(lo), class_="tick"),
         label(frame.left + width / 2, top + 24, name, class_="tick", text_anchor="middle"),
-        label(frame.side, top + 24, figure(hi), class_="tick", text_anchor="end"),
+        label(frame.side, top + 24, format_number(hi), class_="tick", text_anchor="end"),
     ]
-    return joined([bar, *ends])
+    return joined([colour_bar(frame, top, SURE_TO_UNSURE), *ends])
 
 
 def _side(column: Column, values: Array) -> tuple[float, float]:
     """Return what an axis of codes shows."""
-    levels = levels_of(column)
+    levels = column_levels(column)
     return _range(values[~np.isnan(values)]) if levels is None else (-0.5, len(levels) - 0.5)
 
 
@@ -181,7 +170,7 @@ def _range(values: Array) -> tuple[float, float]:
     return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
 
 
-def _bar(frame: Frame, left: float, right: float, count: float) -> Html:
+def _bar(frame: PlotFrame, left: float, right: float, count: float) -> Html:
     ends, top = frame.across(np.array([left, right])).tolist(), float(frame.down(count))
     return element(
         "rect",
@@ -191,11 +180,3 @@ def _bar(frame: Frame, left: float, right: float, count: float) -> Html:
         height=f"{frame.floor - top:.1f}",
         class_="cell-coin",
     )
-
-
-def _dots(frame: Frame, values: Array) -> Html:
-    places = np.unique(values, axis=0)
-    places = places[:: -(-len(places) // MOST_DOTS)]
-    at = zip(frame.across(places[:, 0]).tolist(), frame.down(places[:, 1]).tolist(), strict=True)
-    # A line of no length with round ends is a dot: one element for all people.
-    return element("path", class_="dots", d="".join(f"M{x:.1f} {y:.1f}h0" for x, y in at))

@@ -14,46 +14,44 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from cloakgp.cli.job import Job
-from cloakgp.cli.preflight import check_folder, check_ledger, check_outputs
-from cloakgp.cli.progress import Progress
-from cloakgp.cli.publish import publish
-from cloakgp.cli.rehearsal import draft_statement
-from cloakgp.cli.settings import Settings
-from cloakgp.cli.settings.declared import Declared
-from cloakgp.cli.tables import read_columns
-from cloakgp.cli.tables.blocks import come_in_blocks
-from cloakgp.cli.tables.reading import column_names
-from cloakgp.cli.wording import explained
-from cloakgp.plan.plan import EPSILONS, Plan
-from cloakgp.privacy import Ledger, gaussian_epsilon, gaussian_sigma
+from cloakgp.app.job import Job
+from cloakgp.app.outputs import check_folder, check_outputs
+from cloakgp.app.publish import draft_statement, publish
+from cloakgp.app.settings import Settings
+from cloakgp.app.spending import RunState, check_ledger, least_cost
+from cloakgp.app.tables.columns import comes_in_blocks, read_columns
+from cloakgp.app.tables.files import column_names
+from cloakgp.app.wording import explained
+from cloakgp.estimators.steps import budgets_for
+from cloakgp.privacy import Ledger
 from cloakgp.privacy.ledger import Balance
+from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
-from cloakgp.release.statement import best_guess
-from cloakgp.web.form import Asked, Problem, values_of
-from cloakgp.web.work import Step
+from cloakgp.release.statement import guess_at
+from cloakgp.web.form import FormSubmission, Problem, values_of
+from cloakgp.web.tasks import Step
 
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
 #: The gap of the designs of previews, which are looked at and never released.
 PREVIEW_GAP = 1e-3
-#: Plans and tables that are kept, of each kind.
-MOST_KEPT = 24
+#: Plans and tables that are cached, of each kind.
+MAX_CACHED = 24
 
 
-class Shelf:
-    """Keeps what was worked out last, by what it was worked out from."""
+class RecentCache:
+    """Caches the last results by what they were computed from."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, Any] = {}
+        self._cached: dict[Hashable, Any] = {}
 
-    def get(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
-        """Return what is kept, or make it."""
-        if key not in self._kept:
-            self._kept[key] = make()
-            if len(self._kept) > MOST_KEPT:
-                self._kept.pop(next(iter(self._kept)), None)
-        value: Kept = self._kept[key]
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return what is cached, or make it."""
+        if key not in self._cached:
+            self._cached[key] = make()
+            if len(self._cached) > MAX_CACHED:
+                self._cached.pop(next(iter(self._cached)), None)
+        value: Value = self._cached[key]
         return value
 
 
@@ -65,21 +63,22 @@ class Cost:
     guess: float
     balance: Balance | None = None
     requested: float | None = None  # ε at the δ of the ledger
+    left: float | None = None  # what one more release with the same noise may cost
 
     @property
     def allowed(self) -> bool:
         """Whether the ledger has room for it."""
-        if self.balance is None or self.requested is None:
+        if self.requested is None or self.left is None:
             return True
-        return self.requested <= self.balance.remaining
+        return self.requested <= self.left
 
 
 @dataclass(frozen=True)
-class Final:
+class FinalPlan:
     """A plan that may be released once: what was shown is what is published."""
 
     number: str
-    asked: Asked
+    submission: FormSubmission
     job: Job
     plan: Plan
     statement: str
@@ -96,11 +95,11 @@ class Planner:
     debug: bool = False
 
     def __post_init__(self) -> None:
-        self.progress = Progress(debug=self.debug)
-        self.final: Final | None = None
+        self.run_state = RunState(debug=self.debug)
+        self.final: FinalPlan | None = None
         self.release: Release | None = None
-        self._begun: set[str] = set()
-        self._jobs, self._plans, self._finals = Shelf(), Shelf(), Shelf()
+        self._started: set[str] = set()
+        self._jobs, self._plans, self._finals = RecentCache(), RecentCache(), RecentCache()
 
     @property
     def names(self) -> list[str]:
@@ -113,20 +112,23 @@ class Planner:
         values_of(self.base)
         self._check_room()
 
-    def people(self, told: Declared, decimal: str) -> pd.DataFrame | None:
+    def people(self, settings: Settings, decimal: str) -> pd.DataFrame | None:
         """Return the public inputs of everybody; None if they are so many that they are counted."""
-        if come_in_blocks(self.data):
+        if comes_in_blocks(self.data):
             return None
-        stated = told.columns
+        stated, found_levels = settings.columns, settings.found_levels
 
         def read() -> Any:
-            found = told.found_levels
-            names = told.inputs
             return read_columns(
-                self.data, names, decimal=decimal, stated=stated, found_levels=found
+                self.data,
+                settings.inputs,
+                decimal=decimal,
+                stated=stated,
+                found_levels=found_levels,
+                in_memory=True,
             ).inputs
 
-        key = ("inputs", self._state, told.inputs, decimal, repr(stated), told.found_levels)
+        key = ("inputs", self._state, settings.inputs, decimal, repr(stated), found_levels)
         frame: pd.DataFrame = self._jobs.get(key, read)
         return frame
 
@@ -134,38 +136,40 @@ class Planner:
         """Return what a budget means, at once."""
         model = settings.estimator()
         with explained():
-            sigma = gaussian_sigma(model.epsilon, model.delta, model.calibration)  # type: ignore[arg-type]
+            guess = max(map(guess_at, budgets_for(model)))
             if settings.ledger is None or settings.dataset is None:
-                return Cost(model.epsilon, best_guess(sigma))
+                return Cost(model.epsilon, guess)
             balance = Ledger(settings.ledger).balances(settings.dataset)[0]
-            requested = gaussian_epsilon(sigma, balance.delta)
-        return Cost(model.epsilon, best_guess(sigma), balance, requested)
+            requested, left = least_cost(model, balance)
+        return Cost(model.epsilon, guess, balance, requested, left)
 
-    def preview(self, asked: Asked, step: Step) -> Plan:
+    def preview(self, submission: FormSubmission, step: Step) -> Plan:
         """Return a plan to look at: quickly, if only epsilon has changed since the last one."""
         step("Finding the best sketch")
-        epsilon = float(asked.settings.estimator().epsilon)
+        epsilon = float(submission.settings.estimator().epsilon)
 
         def at_epsilon() -> Plan:
-            first = self._first(asked, PREVIEW_GAP)
+            first = self._first(submission, PREVIEW_GAP)
             with explained():
                 plan = first.at_epsilon(epsilon)
             _ = plan.noise_std  # worked out here, where it can be cancelled
             return plan
 
-        key = asked.values("epsilon", "ledger", "dataset"), epsilon, PREVIEW_GAP, self._state
+        key = submission.values("epsilon", "ledger", "dataset"), epsilon, PREVIEW_GAP, self._state
         return self._plans.get(key, at_epsilon)
 
-    def required(self, asked: Asked, max_std: float, step: Step) -> float:
-        """Return the smallest epsilon whose noise stays below what is wanted."""
+    def required(self, submission: FormSubmission, max_std: float, step: Step) -> float:
+        """Return the smallest epsilon whose error stays below what is wanted."""
         step("Searching for the smallest epsilon")
-        plan = self._first(asked)  # as exact as what is released: its noise must stay below, too
+        plan = self._first(
+            submission
+        )  # as exact as what is released: its noise must stay below, too
         with explained():
             return plan.required_epsilon(max_std)
 
-    def compare(self, asked: Asked, step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def compare(self, submission: FormSubmission, step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return what other budgets and other designs would give."""
-        plan = self.preview(asked, step)
+        plan = self.preview(submission, step)
         rows = []
         with explained():
             for epsilon in EPSILONS:
@@ -174,50 +178,62 @@ class Planner:
             step("Comparing designs")
             return pd.concat(rows, ignore_index=True), plan.compare_designs()
 
-    def finish(self, asked: Asked, step: Step) -> Final:
+    def finish(self, submission: FormSubmission, step: Step) -> FinalPlan:
         """Plan exactly what would be released; the same settings give the same plan again."""
         step("Finding the best sketch, exactly")
-        settings = asked.settings
+        settings = submission.settings
         check_outputs(settings)
         self._check_room()
         job = self._job(settings)
         check_ledger(settings)
+        if (found := job.repeated_owner()) is not None:
+            raise Problem(
+                f"{found}. Do these rows belong to the same people? Choose who owns a row: "
+                f"{found.name}, or nobody owns several rows",
+                "groups",
+            )
 
-        def make() -> Final:
+        def make() -> FinalPlan:
             plan = job.plan()
             _ = plan.noise_std
             step("Writing the statement")
             words = draft_statement(plan, settings.output)
-            return Final(secrets.token_hex(8), asked, job, plan, words)
+            return FinalPlan(secrets.token_hex(8), submission, job, plan, words)
 
-        self.final = self._finals.get((asked.values(), self._state), make)
+        self.final = self._finals.get((submission.values(), self._state), make)
         return self.final
 
-    def agree(self, number: str, asked: Asked, typed: str) -> Callable[[Step], Release]:
+    def agree(
+        self, number: str, submission: FormSubmission, typed: str
+    ) -> Callable[[Step], Release]:
         """Return the one release of the plan that was shown, or refuse it."""
         final = self.final
-        if self.release is not None or number in self._begun:
+        if self.release is not None or number in self._started:
             raise Problem("This was released already. Nothing more was spent.")
-        if final is None or number != final.number or asked.values() != final.asked.values():
+        if (
+            final is None
+            or number != final.number
+            or submission.values() != final.submission.values()
+        ):
             raise Problem(
                 "The plan on this page is not the last one that was made. Make the plan again, "
                 "and read it before you release."
             )
-        if typed != final.asked.settings.output[0]:
+        if typed != final.submission.settings.output[0]:
             raise Problem("type the name of the private column, letter by letter", "typed")
         self._check_room()
-        self._begun.add(number)
-        self.progress = Progress(debug=self.debug)
+        self._started.add(number)
+        self.run_state = RunState(debug=self.debug)
         return lambda step: self._publish(final, step)
 
-    def _publish(self, final: Final, step: Step) -> Release:
-        progress = self.progress
+    def _publish(self, final: FinalPlan, step: Step) -> Release:
+        run = self.run_state
         try:
-            self.release = publish(final.job, final.plan, self.out, progress, step)
+            self.release = publish(final.job, final.plan, self.out, run, step)
         except BaseException:
-            spent = progress.ledger is not None and progress.ledger.has_spend() is not False
-            if progress.released is None and not spent:  # nothing came of it: it may be tried again
-                self._begun.discard(final.number)
+            spent = run.ledger is not None and run.ledger.has_spend() is not False
+            if run.released is None and not spent:  # nothing came of it: it may be tried again
+                self._started.discard(final.number)
             raise
         return self.release
 
@@ -227,11 +243,11 @@ class Planner:
         found = self.data.stat()
         return found.st_mtime_ns, found.st_size
 
-    def _first(self, asked: Asked, gap: float | None = None) -> Plan:
+    def _first(self, submission: FormSubmission, gap: float | None = None) -> Plan:
         """Return a plan for these settings, at whatever epsilon was asked for first."""
         return self._plans.get(
-            (asked.values("epsilon", "ledger", "dataset"), gap, self._state),
-            lambda: self._job(asked.settings).plan(gap),
+            (submission.values("epsilon", "ledger", "dataset"), gap, self._state),
+            lambda: self._job(submission.settings).plan(gap),
         )
 
     def _job(self, settings: Settings) -> Job:

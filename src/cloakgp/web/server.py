@@ -12,12 +12,12 @@ from typing import Any
 
 import uvicorn
 
-from cloakgp.errors import CommandError, printable
+from cloakgp.errors import CommandError, brief, printable
 from cloakgp.release.release import Release
-from cloakgp.web.app import explorer_app, planner_app
 from cloakgp.web.planner import Planner
+from cloakgp.web.routes import planner_app, release_app
 from cloakgp.web.session import Guard, Session, is_loopback
-from cloakgp.web.work import Worker
+from cloakgp.web.tasks import Worker
 
 Say = Callable[[str], None]
 
@@ -26,7 +26,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     """Return a socket of this machine alone, unless others are let in on purpose."""
     if not (is_loopback(host) or anywhere):
         raise CommandError(
-            f"--host {printable(host)} can be reached from other machines; leave it out, or give "
+            f"--host {brief(host)} can be reached from other machines; leave it out, or give "
             "--other-machines if everybody on this network may try to reach it"
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -38,7 +38,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     except OSError as error:
         found.close()
         raise CommandError(
-            f"--host {printable(host)} --port {port} cannot be used: {error.strerror or error}"
+            f"--host {brief(host)} --port {port} cannot be used: {error.strerror or error}"
         ) from None
     return found
 
@@ -51,7 +51,7 @@ def session_of(listening: socket.socket, host: str) -> Session:
 def serve_release(path: Path, listening: socket.socket, host: str, say: Say) -> None:
     """Serve the page of a release until Ctrl-C."""
     session = session_of(listening, host)
-    app = explorer_app(Release.load(path), session)
+    app = release_app(Release.load(path), session)
     say(f"Explore {printable(path)} at {session.link}\nCtrl-C ends the server.")
     _run(app, listening)
 
@@ -65,9 +65,9 @@ def serve_planner(planner: Planner, listening: socket.socket, host: str, say: Sa
     try:
         _run(app, listening)
     finally:
-        with _patient(worker, say):
+        with _release_finishing(worker, say):
             worker.close()
-        say(planner.progress.fate() or "Nothing was released.")
+        say(planner.run_state.budget_outcome() or "Nothing was released.")
 
 
 def _run(app: Guard, listening: socket.socket) -> None:
@@ -91,10 +91,14 @@ def _run(app: Guard, listening: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def _patient(worker: Worker, say: Say) -> Iterator[None]:
+def _release_finishing(worker: Worker, say: Say) -> Iterator[None]:
     """Hold Ctrl-C back while a release is written: half of one would be budget for nothing."""
-    piece = worker.current
-    if piece is None or not piece.kept or threading.current_thread() is not threading.main_thread():
+    task = worker.current
+    if (
+        task is None
+        or not task.must_finish
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
     say("A release is under way; it is finished first.")

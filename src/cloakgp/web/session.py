@@ -18,12 +18,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: What pages of ours may load: files of the server, and pictures that are inside of them.
-POLICY = (
+CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": CONTENT_POLICY,
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -31,7 +31,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-SAFE = ("GET", "HEAD")
+SAFE_METHODS = ("GET", "HEAD")
 
 
 def is_loopback(host: str) -> bool:
@@ -64,14 +64,14 @@ class Session:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/?key={self.key}"
 
-    def trade(self, key: str) -> bool:
-        """Take a key for the cookie; it is worth nothing afterwards."""
+    def redeem(self, key: str) -> bool:
+        """Tell whether a key may be traded for the cookie; it works once."""
         right = self.key is not None and secrets.compare_digest(key.encode(), self.key.encode())
         if right:
             self.key = None
         return right
 
-    def knows(self, token: str) -> bool:
+    def has_token(self, token: str) -> bool:
         """Tell whether a cookie is that of this session."""
         return secrets.compare_digest(token.encode(), self.token.encode())
 
@@ -122,16 +122,16 @@ class Guard:
         host = _only(request.headers, "host")
         if host is None or not self.session.is_named_by(host):
             return _refused(421, "This server answers to its own address only.")
-        if request.method not in SAFE:
+        if request.method not in SAFE_METHODS:
             origin = _only(request.headers, "origin")
             if origin != f"{self.scheme}://{host}":
                 return _refused(403, "This request does not come from a page of this server.")
-        if self.session.knows(request.cookies.get(self.session.cookie, "")):
+        if self.session.has_token(request.cookies.get(self.session.cookie, "")):
             if request.url.path == "/" and "key" in request.query_params:
                 return RedirectResponse("/", status_code=303)  # an address without its key
             return None
         key = request.query_params.get("key", "")
-        if request.method == "GET" and request.url.path == "/" and self.session.trade(key):
+        if request.method == "GET" and request.url.path == "/" and self.session.redeem(key):
             answer = RedirectResponse("/", status_code=303)
             answer.set_cookie(
                 self.session.cookie, self.session.token, httponly=True, samesite="strict", path="/"

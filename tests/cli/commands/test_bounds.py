@@ -170,7 +170,7 @@ def test_a_folder_is_read_in_blocks_as_a_release_reads_it(tmp_path):
     chosen = run("bounds", folder, *CHOOSE, "--yes", *account)
     assert chosen.exit_code == 0, chosen.output
     assert "takes them for public ones" in " ".join(chosen.stdout.split())
-    told = ("--inputs", "age", "--output", "height", "--bounds", "0,400", "--epsilon", "1")
+    told = ("--inputs", "age", "--output", "height", "--bounds", "0,400", "--epsilon", "0.5")
     released = run("release", folder, *told, "--out", tmp_path / "pub", "--yes", *account)
     assert released.exit_code == 0, released.output
     first, second = recorded_inputs(book)

@@ -12,10 +12,10 @@ import typer
 from postgres_server import ESCAPED, PASSWORD
 from typer.testing import CliRunner
 
+from cloakgp.app.spending import RunState
+from cloakgp.app.tables.files import to_csv
+from cloakgp.cli.app import Commands
 from cloakgp.cli.commands import budget
-from cloakgp.cli.endings import Commands
-from cloakgp.cli.progress import Progress
-from cloakgp.cli.tables import to_csv
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.ledger import Ledger
@@ -28,7 +28,7 @@ app.add_typer(budget.app, name="budget")
 
 @app.callback()
 def _root(ctx: typer.Context):
-    ctx.obj = Progress()
+    ctx.obj = RunState()
 
 
 def run(*words):
@@ -77,12 +77,26 @@ def spent(path):
 
 def test_one_view_tells_what_was_spent_on_what_and_what_is_left(spent):
     text = works("show", spent, "heights")
-    left = json.loads(works("show", spent, "heights", "--json"))["datasets"][0]["remaining"]
+    told = json.loads(works("show", spent, "heights", "--json"))["datasets"][0]
     assert "weights" not in text
     for part in ("at most epsilon = 1", "1e-05", "by age", "0.5", "by [bold]age and sex", "0.3"):
         assert part in text
-    assert f"{left:.2g}"[:4] in text.split("left for one more release")[1]
+    for noise, left in (("Laplace", "remaining_pure"), ("Gaussian", "remaining")):
+        shown = text.split(f"left for one more: {noise}")[1].split()[0]
+        assert told[left] * 0.999 < float(shown) <= told[left]
     assert Ledger(spent).verify() in " ".join(text.split())
+
+
+def test_of_a_cap_without_delta_all_is_left_for_laplace_noise(tmp_path):
+    path = tmp_path / "pure.ledger"
+    text = works("open", path, "heights", "--epsilon", "2", "--delta", "0", "--new")
+    assert "left for one more release: 2 with Laplace noise. Kept" in " ".join(text.split())
+    Ledger(path).spend(
+        "heights", [Spend("pure", 0.5)], what="by age", parameters={}, release_id="one"
+    )
+    text = works("show", path, "heights")
+    assert text.split("left for one more: Laplace")[1].split()[0] == "1.5"
+    assert "Gaussian" not in text
 
 
 def test_show_lists_all_data_sets_and_json_is_one_object(spent):
@@ -284,6 +298,8 @@ def test_the_sql_for_administrators_is_printed_whole_or_in_parts():
     assert "CREATE TABLE" in works("sql", "--only", "tables")
     fails(run("sql", "--only", "people"), "--only must be tables or roles")
     fails(run("sql", "--schema", "a; DROP TABLE b"), "schema must be")
+    for shared in ("public", "pg_catalog", "information_schema"):
+        fails(run("sql", "--schema", shared), "schema must be one of its own")
 
 
 def test_every_command_takes_an_address_and_shows_no_password(postgres, path, tmp_path):

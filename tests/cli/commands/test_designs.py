@@ -6,19 +6,25 @@ from command_line import LABELS, PLAN, SELECT, SPEND, TASKS, run
 from counted import count_calls, count_designs
 
 from cloakgp import Release
-from cloakgp.cli.job import Job
+from cloakgp.app.job import Job
 
-#: Budgets and designs that a plan compares, without its own.
-OTHER_BUDGETS, OTHER_DESIGNS = 4, 3
+#: Budgets and designs that a plan compares, without its own; cells alone have Laplace noise.
+OTHER_BUDGETS, OTHER_DESIGNS = 4, 4
+#: Both mechanisms are designed for before the better one is known.
+BOTH = 2
+GAUSSIAN = ("--mechanism", "gaussian")
 
 
-def test_a_release_solves_one_design_and_publishes_what_was_shown(data, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("words", "solved"), [((), ["cells", "bayes"]), (GAUSSIAN, ["bayes"])])
+def test_a_release_solves_each_design_once_and_publishes_what_was_shown(
+    words, solved, data, tmp_path, monkeypatch
+):
     designs, bayes = count_designs(monkeypatch), count_calls(monkeypatch, "cloakgp.design", "bayes")
     shown, draw = [], Job.plan
     monkeypatch.setattr(Job, "plan", lambda job: shown.append(draw(job)) or shown[-1])
-    result = run("release", data, *SPEND, "--out", tmp_path / "out")
+    result = run("release", data, *SPEND, *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert designs == ["bayes"]
+    assert designs == solved
     assert len(bayes) == 1
     release = Release.load(tmp_path / "out" / "release.cloakgp")
     np.testing.assert_array_equal(release.sketch.matrix, shown[0].sketch.matrix)
@@ -31,16 +37,17 @@ def test_a_release_of_classes_or_counts_solves_one_design_for_each_step(
     designs = count_designs(monkeypatch)
     result = run("release", cases, *TASKS[task], "--yes", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert len(designs) == steps
+    assert len(designs) == BOTH + (steps - 1)
 
 
 @pytest.mark.parametrize(
     ("words", "most"),
     [
-        (("--no-compare",), 1),
-        (("--no-compare", "--epsilon", "0.7", "--json"), 1),
-        ((), 1 + OTHER_BUDGETS + OTHER_DESIGNS),
-        (("--epsilon", "0.7"), 2 + OTHER_BUDGETS + OTHER_DESIGNS),
+        (("--no-compare",), BOTH),
+        (("--no-compare", *GAUSSIAN, "--epsilon", "0.7", "--json"), 1),
+        ((), BOTH + OTHER_BUDGETS),
+        (GAUSSIAN, 1 + OTHER_BUDGETS + OTHER_DESIGNS),
+        ((*GAUSSIAN, "--epsilon", "0.7"), 2 + OTHER_BUDGETS + OTHER_DESIGNS),
         (("--design", "total"), 1 + OTHER_BUDGETS + OTHER_DESIGNS),
     ],
     ids=str,
@@ -52,13 +59,16 @@ def test_a_plan_solves_one_design_for_each_thing_it_shows(data, words, most, mon
 
 
 def test_a_choice_solves_designs_of_folds_and_the_one_that_is_released(data, tmp_path, monkeypatch):
-    """Two candidates and the estimator as it is, in three folds each; then the release."""
+    """Two candidates and the estimator as it is, in three folds each; then the release.
+
+    The noise of all is chosen before, once.
+    """
     designs = count_designs(monkeypatch)
     assert run("select", data, *SELECT, "--plan-only").exit_code == 0
-    assert len(designs) == 3 * 3
+    assert len(designs) == BOTH + 3 * 3
     result = run("select", data, *SELECT, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert len(designs) == 2 * (3 * 3) + 1
+    assert len(designs) == 2 * (BOTH + 3 * 3) + 1
 
 
 @pytest.mark.parametrize("decode", ["bayes", "direct"])
@@ -69,9 +79,12 @@ def test_a_choice_is_rehearsed_without_a_design(decode, cases, tmp_path, monkeyp
     assert result.exit_code == 0, result.output
 
 
-def test_the_noise_of_a_budget_is_solved_once_in_a_release(data, tmp_path, monkeypatch):
-    """Once for the budget; once more where a page says what verification, which trusts nobody,
-    has found: in the page that is rehearsed and in the one that is written."""
+@pytest.mark.parametrize(("words", "more"), [(GAUSSIAN, 2), ((), 0)])
+def test_the_noise_of_a_budget_is_solved_once_in_a_release(
+    words, more, data, tmp_path, monkeypatch
+):
+    """Once for the budget; if it is chosen, once more where a page says what verification, which
+    trusts nobody, has found: in the page that is rehearsed and in the one that is written."""
     solved = count_calls(monkeypatch, "cloakgp.privacy.mechanism.calibration", "gaussian_sigma")
-    assert run("release", data, *SPEND, "--out", tmp_path / "out").exit_code == 0
-    assert len(solved) == 1 + 2
+    assert run("release", data, *SPEND, *words, "--out", tmp_path / "out").exit_code == 0
+    assert len(solved) == 1 + more

@@ -6,8 +6,8 @@ from report_cases import case
 
 from cloakgp import Release
 from cloakgp.release import SignatureCheck
-from cloakgp.release.report.page import report_page
-from cloakgp.release.report.registry import registry_yaml
+from cloakgp.report.page import report_page
+from cloakgp.report.registry import registry_yaml
 
 
 def test_report_writes_the_page_of_a_release_file(saved, tmp_path):

@@ -161,3 +161,22 @@ def test_what_nobody_should_vouch_for_is_not_signed(tmp_path, key):
 def test_a_key_that_is_not_there_is_one_paragraph(release, tmp_path):
     fails(run("sign", release, "--key", tmp_path / "none"), "there is no key", "ssh-keygen -t")
     fails(run("sign", release), "--key")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--signature", "s"), "--signature alone shows nothing; give --key"),
+        (("--identity", "office"), "--identity needs --allowed-signers"),
+        (("--allowed-signers", "list"), "--allowed-signers needs --identity"),
+        (("--key", "k", "--identity", "office"), "not both"),
+        (("--key", "none.pub"), "the key file none.pub does not exist"),
+        (("--allowed-signers", "none", "--identity", "o"), "none does not exist"),
+    ],
+)
+@pytest.mark.parametrize("command", [("verify",), ("report", "--out", "page.html")])
+def test_what_was_forgotten_or_is_not_there_is_one_paragraph(
+    saved, command, words, reason, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    fails(run(command[0], saved, *command[1:], *words), reason)

@@ -1,15 +1,21 @@
 """The bound of ``bayes``: never above the best value, and near the value of a good sketch."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from design_reference import bayes_bound, bayes_dual, bayes_value, smooth_family, solve_bayes
 
 from cloakgp.design import Prior, bayes
-from cloakgp.design.bayes import certificate, people
-from cloakgp.design.bayes.certificate import certify, decode, sum_dual
-from cloakgp.design.bayes.people import columns_of
-from cloakgp.design.bayes.problem import Problem
-from cloakgp.design.bayes.tighten import Quadratic
+from cloakgp.design.bayes import blocks, certificate
+from cloakgp.design.bayes.blocks import columns_of
+from cloakgp.design.bayes.certificate import (
+    ScalingQuadratic,
+    best_scaling,
+    certify,
+    decode,
+    sum_dual,
+)
+from cloakgp.design.bayes.problem import DenseProblem
 
 
 def random_prior(seed, q=2, points=3, count=7, sigma=0.7):
@@ -26,7 +32,7 @@ def random_prior(seed, q=2, points=3, count=7, sigma=0.7):
 
 def problem_of(prior):
     V = np.sqrt(prior.weights)[:, None] * prior.C
-    return Problem(V, prior.diagonal, prior.factor, prior.sigma, prior.floor)
+    return DenseProblem(V, prior.diagonal, prior.factor, prior.sigma, prior.floor)
 
 
 def random_sketch(rows, count, rng):
@@ -96,7 +102,7 @@ def test_the_small_sums_give_the_dual_value_of_every_k(seed):
     for _ in range(5):
         K = rng.normal(size=(3, 3))
         K *= 0.9 * prior.sigma / np.sqrt(np.linalg.eigvalsh(K @ sums.bb @ K.T)[-1])  # feasible
-        value = Quadratic(S, G, sums.bb).value(K) - sums.mu + prior.floor
+        value = ScalingQuadratic(S, G, sums.bb).value(K) - sums.mu + prior.floor
         assert value == pytest.approx(bayes_dual(prior, K @ E, mu), rel=1e-9)
 
 
@@ -105,7 +111,7 @@ def test_blocks_of_people_change_nothing_but_the_last_digits(size, monkeypatch):
     prior = random_prior(8, count=50)
     T = columns_of(random_sketch(3, 50, np.random.default_rng(8)))
     whole = certify(problem_of(prior), T)
-    monkeypatch.setattr(people, "BLOCK", size)
+    monkeypatch.setattr(blocks, "BLOCK_PEOPLE", size)
     found = certify(problem_of(prior), T)
     assert found.value == pytest.approx(whole.value, rel=1e-13)
     assert found.bound == pytest.approx(whole.bound, rel=1e-6)
@@ -140,5 +146,24 @@ def test_prices_are_improved_where_the_sketch_prices_people_badly(monkeypatch):
     problem = problem_of(Prior.independent(C, 1 / 12, 2.0))
     T = bayes(Prior.independent(C, 1 / 12, 2.0), gap=1e-3).T
     polished = certify(problem, columns_of(T))
-    monkeypatch.setattr(certificate, "POLISH", 1)
+    monkeypatch.setattr(certificate, "PRICES_MAX_ITER", 1)
     assert polished.bound > certify(problem, columns_of(T)).bound
+
+
+# --- dual feasibility -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_k_is_feasible_and_as_good_as_a_general_solver_finds(seed):
+    rng = np.random.default_rng(seed)
+    root, other = rng.normal(size=(4, 6)), rng.normal(size=(4, 9)) / 3.0
+    G, Omega = root @ root.T, np.eye(4) + 0.3 * (other @ other.T - np.eye(4))
+    dual = ScalingQuadratic(G + 0.1 * rng.normal(size=(4, 4)), G, Omega)
+    K = best_scaling(dual)
+    assert np.linalg.eigvalsh(K @ Omega @ K.T)[-1] <= 1.0 + 1e-12
+    free = cp.Variable((4, 4))
+    e, U = np.linalg.eigh(Omega)
+    value = 2.0 * cp.trace(free @ dual.S) - cp.sum_squares(free @ np.linalg.cholesky(G))
+    fits = cp.sigma_max(free @ (U * np.sqrt(e))) <= 1
+    best = cp.Problem(cp.Maximize(value), [fits]).solve(solver=cp.CLARABEL)
+    assert dual.value(K) == pytest.approx(best, rel=1e-5)

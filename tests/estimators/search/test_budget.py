@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloakgp.estimators.search.budget import SearchBudget
+from cloakgp.estimators.search.planning import SearchBudget
 from cloakgp.privacy import gaussian_sigma, total_guarantee
 
 FACTS = {"delta": 1e-5, "calibration": "analytic", "mechanism": "exponential"}

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from cloakgp import PrivateGPRegressor
-from cloakgp.estimators.search.folds import Table, plan_alone, plan_candidate, split_rows
+from cloakgp.estimators.search.folds import FoldInputs, plan_alone, plan_candidate, split_rows
 
 X = np.arange(12.0)[:, None]
 OWNERS = np.arange(12) // 3
@@ -33,7 +33,7 @@ def test_other_ways_to_split_are_refused(cv):  # eight tests of two rows out of 
 
 
 def test_a_candidate_predicts_every_fold_and_draws_from_its_prior():
-    table = Table(X, split_rows(3, X, None), None, None)
+    table = FoldInputs(X, split_rows(3, X, None), None, None)
     model = PrivateGPRegressor(bounds=(0, 1))
     found = plan_candidate(model, table, draws=5, seed=1)
     for fold, (train, test) in zip(found.folds, table.splits, strict=True):

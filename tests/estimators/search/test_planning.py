@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib_workers import silent_workers
 from search_cases import (
     BOUNDS,
     LABELS,
@@ -33,10 +35,12 @@ from cloakgp import (
     Ledger,
     NotPrivateWarning,
 )
-from cloakgp.estimators.search.folds import Table, plan_folds, split_rows
+from cloakgp.estimators.search import planning
+from cloakgp.estimators.search.folds import FoldInputs, plan_folds, split_rows
 from cloakgp.gp.likelihoods import expected_logistic
 from cloakgp.kernels import Gibbs, KDELengthscale
 from cloakgp.privacy import Choice, Spend, choose, gaussian_sigma, total_guarantee
+from cloakgp.release.search_plan import draw_outputs
 
 # ----------------------------------------------------------------------------- linear predictors
 
@@ -105,6 +109,8 @@ def test_for_classes_it_is_one_newton_step_from_the_prior_mean(options):
         half = np.linalg.solve(kernel(Z), kernel(Z, X))
         K, cross = kernel(X, Z) @ half, kernel(POINTS, Z) @ half
     std = gaussian_sigma(model.epsilon, model.delta)
+    if plan.facts.mechanism == "laplace":  # whole numbers: P(x) ∝ e^(−ε|x|)
+        std = math.sqrt(0.5) / math.sinh(0.5 * model.epsilon)
     if model.decode == "direct":
         std *= math.sqrt(model.iterations)  # the last of its parts alone
         C = cross @ np.linalg.inv(K + np.eye(N) / W)
@@ -266,7 +272,7 @@ def test_outputs_are_read_by_the_core_alone():
             return np.asarray(SMOOTH, dtype=dtype)
 
     searching().fit(X, Recorded())
-    assert readers == ["privacy", "privacy"]  # once to choose, once to release
+    assert readers == ["privacy"]  # once, to choose and to release
 
 
 def test_a_plan_can_be_used_again_and_gives_the_same_candidates():
@@ -280,6 +286,12 @@ def test_a_plan_can_be_used_again_and_gives_the_same_candidates():
     assert again.best_index_ == first.best_index_
     np.testing.assert_array_equal(again.cv_results_["sensitivity"], plan.sensitivities)
     np.testing.assert_array_equal(again.predict(POINTS), first.predict(POINTS))
+
+
+def test_a_worker_that_was_killed_is_told_of(monkeypatch):
+    silent_workers(monkeypatch, planning, TerminatedWorkerError("SIGKILL(-9)"))
+    with pytest.raises(ValueError, match=r"worker process was killed, probably .*n_jobs"):
+        searching(n_jobs=2).plan(X)
 
 
 def test_two_workers_make_the_same_plan_as_one():
@@ -320,9 +332,10 @@ def test_a_plan_with_other_settings_is_refused(usual, change, message):
 
 def test_a_plan_of_other_inputs_or_groups_is_refused(usual):
     made, plan = searching(), usual
-    for other in (X[::-1], X[:-1], np.c_[X, X]):
+    for other in (X + 1.0, X[:-1], np.c_[X, X]):
         with pytest.raises(ValueError, match="other inputs X"):
             made.fit(other, SMOOTH[: len(other)], plan=plan)
+    assert made.fit(X[::-1], SMOOTH[::-1], plan=plan).release_.private  # the same people
     with pytest.raises(ValueError, match="other points at"):
         made.fit(X, SMOOTH, at=POINTS, plan=plan)
     with pytest.raises(ValueError, match="other groups"):
@@ -386,13 +399,19 @@ def test_a_kernel_that_was_changed_after_the_plan_is_noticed():
 
 
 def test_the_usual_mechanism_is_the_one_that_costs_least_beside_a_release():
-    made = searching(regressor(epsilon=1.0, delta=0.01))
+    made = searching(regressor(epsilon=1.0, delta=0.01, mechanism="gaussian"))
     assert made.mechanism == "exponential"
     totals = [
         m.plan(X).total_epsilon
         for m in (made, clone(made).set_params(mechanism="permute-and-flip"))
     ]
     assert np.round(totals, 2).tolist() == [1.49, 1.93]
+
+
+def test_beside_laplace_noise_every_way_to_choose_adds_its_epsilon_and_needs_no_delta():
+    for way in ("exponential", "permute-and-flip", "generalised"):
+        plan = searching(regressor(epsilon=1.0), mechanism=way, epsilon=0.5).plan(X)
+        assert (plan.total_epsilon, plan.delta) == (1.5, 0.0)
 
 
 def test_a_plan_says_when_the_estimator_alone_is_likely_to_be_better():
@@ -434,7 +453,7 @@ def test_the_forecast_is_what_a_search_on_made_up_outputs_gives(loss, mechanism)
     whole = made.estimator.set_params(epsilon=plan.forecast.whole_epsilon)
     for i, params in enumerate(plan.candidates):
         truth = clone(whole).set_params(**params)
-        for y in truth.public_facts(X).draw_outputs(DRAWN, np.random.default_rng([0, i])):
+        for y in draw_outputs(truth.public_facts(X), DRAWN, np.random.default_rng([0, i])):
             losses = [loss_of(folds, y, BOUNDS, loss) / N for folds in plan.folds]
             unit = 2.0**-20
             steps = [math.ceil(s / unit) for s in plan.sensitivities]
@@ -455,23 +474,20 @@ _FOLDS = {}
 def folds_of(estimator, rows):
     key = estimator.epsilon
     if key not in _FOLDS:
-        table = Table(rows, split_rows(3, rows, None), None, None)
+        table = FoldInputs(rows, split_rows(3, rows, None), None, None)
         _FOLDS[key] = plan_folds(clone(estimator), table)
     return _FOLDS[key]
 
 
 def test_made_up_outputs_have_the_moments_of_the_prior():
     model = regressor(100 * RBF(2.0), noise_variance=25.0, prior_mean=30.0)
-    drawn = model.public_facts(X[:5]).draw_outputs(40_000, np.random.default_rng(0))
+    drawn = draw_outputs(model.public_facts(X[:5]), 40_000, np.random.default_rng(0))
     np.testing.assert_allclose(drawn.mean(axis=0), 30.0, atol=0.5)
     np.testing.assert_allclose(np.cov(drawn.T), 100 * RBF(2.0)(X[:5]) + 25.0 * np.eye(5), atol=6.0)
     assert drawn.min() >= BOUNDS[0]
     assert drawn.max() <= BOUNDS[1]
-    labels = (
-        classifier(prior_mean=1.0)
-        .public_facts(X[:5])
-        .draw_outputs(40_000, np.random.default_rng(0))
-    )
+    spec = classifier(prior_mean=1.0).public_facts(X[:5])
+    labels = draw_outputs(spec, 40_000, np.random.default_rng(0))
     assert set(np.unique(labels)) == {-1.0, 1.0}
     expected = 2.0 * expected_logistic(np.ones(1), np.full(1, 4.0))[0] - 1.0
     np.testing.assert_allclose(labels.mean(axis=0), expected, atol=0.03)

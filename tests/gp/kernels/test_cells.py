@@ -5,8 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from cloakgp.gp.kernels.from_json import kernel_from_json
-from cloakgp.gp.kernels.to_json import kernel_to_json
+from cloakgp.gp.kernels.json import kernel_from_json, kernel_to_json
 from cloakgp.kernels import Cells
 
 CENTRES = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 1.0]])

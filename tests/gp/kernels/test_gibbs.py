@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
+from cloakgp.gp.kernels.gibbs import shown
 from cloakgp.kernels import Blend, Gibbs, Logistic
 
 
@@ -170,3 +171,36 @@ def test_bad_lengthscales_are_refused_with_the_reason(kernel, message):
 def test_gradients_of_a_cross_covariance_are_refused(kernel):
     with pytest.raises(ValueError, match="Y=None"):
         kernel(points(), points(), eval_gradient=True)
+
+
+# Parameters are short strings in ``repr`` and in errors.
+
+
+def falling(X):
+    return -X
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (1.23456, "1.23"),
+        (np.float32(2), "2"),
+        ([1.0, 2e-9], "[1, 2e-09]"),
+        (np.eye(2), "[1, 0, 0, 1]"),
+        (falling, "falling"),
+        (np.mean, "mean"),
+    ],
+)
+def test_numbers_have_three_digits_and_functions_their_name(value, name):
+    assert shown(value) == name
+
+
+def test_a_function_without_a_name_is_shown_as_it_is():
+    class Curve:
+        def __call__(self, X):
+            return X
+
+        def __repr__(self):
+            return "a curve"
+
+    assert shown(Curve()) == "a curve"

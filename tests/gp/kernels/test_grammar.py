@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import kernels as sk
 from sklearn.gaussian_process.kernels import RBF, Kernel
 
-from cloakgp.cli.tables import to_csv
+from cloakgp.app.tables.files import to_csv
 from cloakgp.errors import CommandError
 from cloakgp.gp.kernels.grammar import kernel_string, parse_kernel
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, Logistic
@@ -102,6 +102,7 @@ WRITTEN = [
     (RBF(1.0, "fixed") * RBF(2.0, "fixed")) ** 1.5,
     sk.ConstantKernel(2.0, "fixed") ** 2 * RBF(1.0, "fixed"),
     sk.ConstantKernel(5.0, "fixed"),
+    RBF(1.0, "fixed") + sk.WhiteKernel(0.0, "fixed"),
     Gibbs(1.7, "fixed"),
     Gibbs(np.array([2.0, 3.0]), "fixed"),
     4.0 * Gibbs(1e5 / 3.0, "fixed"),

@@ -22,9 +22,8 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.gp.kernels import parameters
-from cloakgp.gp.kernels.from_json import kernel_from_json
-from cloakgp.gp.kernels.to_json import check_writable, kernel_to_json
+from cloakgp.gp.kernels import json as parameters
+from cloakgp.gp.kernels.json import check_writable, kernel_from_json, kernel_to_json
 from cloakgp.kernels import Blend, Gibbs, KDELengthscale, KDELengthscaleNearby, Logistic
 from cloakgp.release.file.archive import read_archive, write_archive
 

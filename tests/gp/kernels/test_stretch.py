@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from cloakgp.gp.kernels.stretch import stretched
+from cloakgp.estimators.priors import stretched
 
 COLUMNS = (1, 3)  # a number, and a category of three levels
 

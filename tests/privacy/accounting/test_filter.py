@@ -232,3 +232,8 @@ def test_a_sum_so_small_that_it_is_not_resolved_is_rounded_up():
 def test_a_sum_that_is_no_number_is_refused(rest):
     with pytest.raises(ValueError, match="rest must be"):
         filter_spends([], rest)
+
+
+def test_without_delta_no_gaussian_fits():
+    for first in ([], [Spend("pure", 0.1)], [Spend("gaussian", 1e-6)]):
+        assert filter_allowance(first, 1.0, 0.0) == NOTHING_FITS

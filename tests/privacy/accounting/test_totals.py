@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -19,6 +20,7 @@ from cloakgp.privacy import (
     total_guarantee,
 )
 from cloakgp.privacy.accounting import profiles as core
+from cloakgp.privacy.accounting.totals import fits_purely, pure_total
 
 EXPONENTIAL, PURE = Spend("bounded-range", 1.0), Spend("pure", 1.0)
 RELEASE = Spend.gaussian(gaussian_sigma(1.0, 0.01))
@@ -295,8 +297,9 @@ def test_spreading_a_loss_never_makes_it_look_more_private():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="delta must lie"):
-        total_guarantee([RELEASE], 0.0)
+    for delta in (-0.1, 1e-13, 0.6):
+        with pytest.raises(ValueError, match="delta must lie"):
+            total_guarantee([RELEASE], delta)
     with pytest.raises(ValueError, match="epsilon must be"):
         total_delta([RELEASE], -1.0)
 
@@ -324,3 +327,31 @@ def test_selections_of_all_sizes_stay_below_their_sum(sizes):
 def test_tiny_spends_cost_tiny_amounts():
     for kind in ("gaussian", "bounded-range", "pure"):
         assert total_guarantee([Spend(kind, 1e-12)], 1e-5) < 1e-5
+
+
+def test_without_a_gaussian_the_sum_of_epsilon_needs_no_delta():
+    tenths = [Spend("pure", 0.1)] * 6 + [Spend("bounded-range", 0.1)] * 4
+    assert total_guarantee(tenths, 0.0) == total_guarantee(tenths, 0) == 1.0
+    assert total_delta(tenths, 1.0) == 0.0
+    assert total_delta(tenths, 1.0 - 1e-15) > 0.0
+    assert total_delta([Spend("pure", 0.1)] * 3, 0.3) == 0.0  # above it by a digit that is no one's
+    assert total_guarantee([], 0.0) == total_delta([], 0.0) == 0.0
+    assert total_guarantee([*tenths, RELEASE], 0.0) == math.inf
+    assert total_delta([*tenths, RELEASE], 20.0) > 0.0
+    assert total_guarantee([Spend("pure", 50.0)] * 7, 0.0) == math.inf
+    for delta in (1e-12, 1e-5, 0.1):
+        assert total_guarantee([Spend("pure", 0.7)], delta) <= 0.7
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40))
+def test_shares_that_add_up_on_paper_fit_and_a_little_more_does_not(parts):
+    """Decimals or fractions of any cap: every share is the float nearest to its part."""
+    whole = Fraction(sum(parts), 10**5)
+    shares = [Spend("pure", float(Fraction(part, 10**5))) for part in parts]
+    total = pure_total(shares)
+    assert total == sum(Fraction(share.size) for share in shares)
+    assert fits_purely(total, float(whole))
+    assert not fits_purely(total * (1 + Fraction(1, 10**15)), float(whole))
+    exact = Fraction(float(whole))
+    assert fits_purely(exact * (1 + Fraction(1, 2**51)), float(whole))
+    assert not fits_purely(exact * (1 + Fraction(1, 2**51) + Fraction(1, 2**90)), float(whole))

@@ -4,6 +4,7 @@ False-alarm rates: a χ² test fails a right mechanism once in a million.
 """
 
 import math
+import multiprocessing
 from dataclasses import dataclass
 
 import joblib
@@ -11,12 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib_workers import silent_workers, watched_workers
 from scipy import stats
 
 from cloakgp.privacy import Noise, Spend, total_guarantee
 from cloakgp.privacy.choice import bounds as core
 from cloakgp.privacy.choice.bounds import Held, most_rows, pair_spends, select_bounds
+from cloakgp.privacy.mechanism import bins
 
 FALSE_ALARM, DRAWS = 1e-6, 1500
 GRID = [0.0, 1.0, 2.5, 3.0, 7.0]
@@ -224,18 +227,25 @@ def test_parts_without_rows_count_nothing_and_impossible_ones_are_refused():
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_workers_write_no_file_and_are_not_waited_for_forever(monkeypatch, jobs):
-    made = watched_workers(monkeypatch, core)
+    made = watched_workers(monkeypatch, bins)
     with joblib.parallel_config(backend="threading", n_jobs=jobs):
         counted([1.0, 2.0])
     ((workers, options),) = made
     assert options == {"max_nbytes": None, "return_as": "generator"}
-    assert workers.timeout == (None if jobs == 1 else core.PATIENCE)
+    assert workers.timeout == (None if jobs == 1 else bins.PATIENCE)
 
 
-def test_a_worker_that_does_not_answer_is_told_of(monkeypatch):
-    silent_workers(monkeypatch, core)
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (multiprocessing.TimeoutError, "a worker has not answered"),
+        (TerminatedWorkerError("SIGKILL(-9)"), "a worker process was killed, probably"),
+    ],
+)
+def test_a_worker_that_does_not_answer_or_was_killed_is_told_of(monkeypatch, error, words):
+    silent_workers(monkeypatch, bins, error)
     noise = Noise(commit=lambda: pytest.fail("it was spent"))
-    with pytest.raises(ValueError, match="a worker has not answered"):
+    with pytest.raises(ValueError, match=words):
         select_bounds([Held(1, [1.0])], GRID, (1, 1), 1.0, noise=noise)
 
 
@@ -302,7 +312,7 @@ class Broken:
 def test_other_rows_than_were_said_are_refused_before_anything_is_spent():
     spent = []
     noise = Noise(commit=lambda: spent.append(1))
-    with pytest.raises(ValueError, match=r"more or fewer rows .* nothing was spent"):
+    with pytest.raises(ValueError, match=r"more or fewer rows .*start again"):
         select_bounds([Growing()], GRID, (1, 1), 1.0, noise=noise)
     with pytest.raises(ValueError, match="could not be read") as caught:
         select_bounds([Broken()], GRID, (1, 1), 1.0, noise=noise)

@@ -60,7 +60,8 @@ def test_the_cost_is_that_of_the_equivalents():
 @pytest.mark.parametrize("allowed", [math.nan, math.inf, -math.inf, -1.0])
 def test_an_allowance_that_is_no_number_or_negative_lets_nothing_through(allowed):
     assert not fits(account([TENTH]), allowed)
-    assert not fits(account(), allowed)
+    assert not fits(account([TENTH], [PURE]), allowed)
+    assert fits(account([PURE]), allowed)  # by the other rule, which knows no allowance
 
 
 def test_a_sum_fits_up_to_its_allowance_and_no_further():
@@ -123,7 +124,8 @@ def test_what_was_spent_is_the_total_of_the_first_entry_and_one_gaussian():
 @pytest.mark.parametrize("first", [TENTH, SELECTION, PURE])
 def test_an_account_that_is_just_full_has_spent_its_cap_and_no_more(first):
     """The total of what fits may end in other digits than the cap."""
-    full = Account(*CAP, first=(first,), rest=Fraction(filter_allowance([first], *CAP)))
+    rest = Fraction(filter_allowance([first], *CAP))
+    full = Account(*CAP, first=(first,), rest=rest, pure=None)
     assert spent(full) == CAP[0] < total_guarantee(filter_spends([first], float(full.rest)), CAP[1])
 
 
@@ -292,3 +294,98 @@ def test_totals_of_fixed_sizes_would_let_the_same_attack_exceed_the_cap(cap, fac
         options = [(kind, largest(fixed, kind, cap[0])) for kind in ("gaussian", "pure")]
         worst = max(worst, true_delta(first, cap[0], options))
     assert worst > factor * cap[1]
+
+
+# ------------------------------------------------------------------------- two rules under one cap
+
+
+def test_the_sum_of_epsilon_is_exact_and_ends_with_the_first_gaussian():
+    found = account([PURE, SELECTION], [PURE])
+    assert found.pure == 2 * Fraction(PURE.size) + Fraction(SELECTION.size)
+    assert account().pure == 0
+    for entries in ([[PURE], [RELEASE]], [[RELEASE], [PURE]], [[PURE, RELEASE]]):
+        assert account(*entries).pure is None
+
+
+@pytest.mark.parametrize("parts", [3, 7, 10, 49, 1000])
+def test_equal_shares_of_a_cap_fit_and_nothing_more_does(parts):
+    """Σε may be above the cap in its last digits, as the shares are."""
+    share = Spend("pure", 1.0 / parts)
+    found = account(*[[share]] * parts, cap=(1.0, 0.0))
+    assert abs(found.pure - 1) <= Fraction(1, 2**51)
+    assert fits(found, -1.0)
+    assert not takes(found, Spend("pure", 1e-15))
+    assert spent(found) == pytest.approx(1.0, abs=1e-15)
+    assert (spent(found) <= 1.0, remaining(found, "pure"), remaining(found)) == (True, 0.0, 0.0)
+
+
+def test_either_rule_is_enough_and_a_gaussian_needs_the_second():
+    """0.8 as a first entry leaves 0.2 for Σε, and less for a Gaussian equivalent of the same."""
+    found = account([Spend("pure", 0.5)], [Spend("pure", 0.3)])
+    allowed = allowance(found.first, *CAP)
+    assert takes(found, Spend("pure", 0.2))
+    assert not takes(found, Spend("pure", 0.2 * (1 + 1e-6)))
+    assert (found.rest <= allowed) == takes(found, Spend("gaussian", 1e-6))
+    # Many small ones cost less as Gaussians than as a sum.
+    many = account(*[[Spend("pure", 0.01)]] * 110, cap=(1.0, 0.01))
+    assert many.pure > 1
+    assert fits(many, allowance(many.first, 1.0, 0.01))
+    assert spent(many) < 1.0
+
+
+@pytest.mark.parametrize("cap", CAPS)
+def test_no_strategy_that_changes_between_the_rules_exceeds_the_cap(cap):
+    """A pure spend, then the worst of all that is taken after it, pure ones by either rule."""
+    for share in (0.1, 0.5, 0.9):
+        first = Spend("pure", share * cap[0])
+        before = account([first], cap=cap)
+        options = [
+            (each, largest(lambda s, before=before: takes(before, s), each, 3 * cap[0]))
+            for each in PROFILES
+        ]
+        assert dict(options)["pure"] >= (1 - share) * cap[0] * (1 - 1e-9)
+        assert true_delta(first, cap[0], options) <= cap[1] * (1 + 1e-6)
+
+
+def test_three_steps_by_either_rule_stay_under_the_cap():
+    """All trees of three choices among a few sizes, whatever the cap takes, by recursion.
+
+    Two-point losses ±ε and Gaussians; δ is worked out from the transcripts themselves.
+    """
+    cap = (0.6, 0.01)
+    z = np.linspace(-8, 8, 41)
+    weights = np.exp(-0.5 * z**2) / np.exp(-0.5 * z**2).sum()
+    menu = [Spend("pure", size) for size in (0.1, 0.3, 0.5)]
+    menu += [gaussian(epsilon, cap[1]) for epsilon in (0.2, 0.5)]
+
+    def worst(found, steps, loss):
+        best = max(0.0, 1.0 - math.exp(cap[0] - loss))
+        for spend in menu if steps else []:
+            more = found.after((spend,))
+            if not fits(more, allowance(more.first, *cap)):
+                continue
+            if spend.kind == "pure":
+                up = 1 / (1 + math.exp(-spend.size))
+                ends = ((up, spend.size), (1 - up, -spend.size))
+            else:
+                ends = zip(weights, spend.size * z + 0.5 * spend.size**2, strict=True)
+            best = max(best, sum(p * worst(more, steps - 1, loss + each) for p, each in ends))
+        return best
+
+    assert worst(account(cap=cap), 3, 0.0) <= cap[1] * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1e-13, 0.6, math.nan, "0", None])
+def test_no_other_delta_makes_a_cap(delta):
+    with pytest.raises(ValueError, match="delta must"):
+        accounts.checked_cap(1.0, delta)
+    assert accounts.checked_cap(1, 0) == accounts.checked_cap(1.0, -0.0) == (1.0, 0.0)
+    with pytest.raises(ValueError, match="epsilon must lie"):
+        accounts.checked_cap(51.0, 0.0)
+
+
+def test_a_refusal_of_a_pure_spend_tells_what_is_left_for_one():
+    found = account([Spend("pure", 0.75)])
+    error = accounts.exceeded("people", found, (Spend("pure", 0.5),))
+    assert (error.requested, error.spent, error.remaining) == (0.5, spent(found), 0.25)
+    assert "remaining epsilon = 0.25 (for one more release)" in str(error)

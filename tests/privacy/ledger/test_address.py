@@ -11,6 +11,7 @@ from cloakgp.privacy.ledger.address import (
     Secrets,
     checked_schema,
     is_address,
+    own_schema,
     server_address,
 )
 
@@ -189,3 +190,14 @@ def test_a_schema_is_a_name_that_needs_no_quotes():
     for wrong in ("", "a" * 51, "1a", "a-b", 'a"; DROP TABLE x; --', "A", "a\n"):
         with pytest.raises(LedgerError, match="schema must be"):
             checked_schema(wrong)
+
+
+def test_a_ledger_is_never_in_a_schema_of_the_server_nor_made_in_the_one_that_all_share():
+    assert checked_schema("pgbudget") == own_schema("pgbudget") == "pgbudget"
+    for servers in ("pg_catalog", "pg_temp", "pg_toast", "information_schema"):
+        for check in (checked_schema, own_schema):
+            with pytest.raises(LedgerError, match="schema must be one of its own, not pg_"):
+                check(servers)
+    assert checked_schema("public") == "public"  # one that 0.2.0 made there can be read and moved
+    with pytest.raises(LedgerError, match="not public, which everybody shares"):
+        own_schema("public")

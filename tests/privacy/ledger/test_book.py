@@ -180,7 +180,7 @@ def test_nothing_expensive_happens_under_the_lock(store, monkeypatch):
     spending("r1", [Spend("bounded-range", 0.0471)]).record(store)
     spending("r2", [unseen]).record(store)
     with pytest.raises(BudgetExceeded):
-        spending("r3", [Spend("pure", 49.0)]).record(store)
+        spending("r3", [Spend("pure", 49.9)]).record(store)
     assert {"filter_allowance", "total_guarantee", "gaussian_equivalent"} <= set(calls)
 
 

@@ -49,41 +49,64 @@ def blank(path, _):
         side.write_bytes(bytes(side.stat().st_size))
 
 
-@pytest.mark.parametrize("harm", [leave, remove, flip, cut, blank], ids=lambda harm: harm.__name__)
+BESIDE = (leave, remove, flip, cut, blank)
+
+
+@pytest.mark.parametrize("moment", range(2))
 @pytest.mark.parametrize("old_mode", [False, True], ids=["as made", "was in WAL mode"])
-def test_no_acknowledged_spend_is_lost_with_the_files_beside_the_ledger(path, harm, old_mode):
+def test_no_acknowledged_spend_is_lost_with_the_files_beside_the_ledger(path, old_mode, moment):
     """Three processes spend and are killed, then whatever lies beside the file is damaged.
 
     A commit that was interrupted in the middle of writing, and cannot be undone any more, is
     refused as damage; a ledger that can be read has every spend that was acknowledged.
     """
-    dice = random.Random(f"{harm.__name__} {old_mode}")
-    ledger = Ledger(path).open("people", 50.0, 1e-5, create=True)
+    dice = random.Random(f"{moment} {old_mode}")
+    Ledger(path).open("people", 50.0, 1e-5, create=True)
     if old_mode:
         with raw(path) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
+    acknowledged = set()
+    for attempt in range(8):  # more than half of them end in the middle of a commit
+        acknowledged |= spent_until_killed(path, attempt, dice)
+        if sides(path):
+            break
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)  # without what lies beside it
+    check_acknowledged(Ledger(copy), acknowledged)
+    for harm in BESIDE:  # each on the files as they were left
+        harmed = path.with_name(f"{harm.__name__}-{path.name}")
+        for file in (path, *sides(path)):
+            shutil.copy(file, harmed.with_name(harmed.name + file.name.removeprefix(path.name)))
+        harm(harmed, dice)
+        ledger = Ledger(harmed)
+        check_acknowledged(ledger, acknowledged)
+        if harm is leave:
+            spend(ledger, "next")
+            assert acknowledged <= set(releases(ledger))
+            assert not sides(harmed)
+
+
+def spent_until_killed(path, attempt, dice):
+    """Let three processes spend, kill them, and return what they were told is spent."""
     workers = [start(path, "spend until killed", 1e-3) for _ in range(3)]
     for number, worker in enumerate(workers):
         heard(worker, "ready")
-        go(worker, f"w{number}")
-    acknowledged = {heard(workers[0], "w0-")}
+        go(worker, f"w{attempt}{number}")
+    acknowledged = {heard(workers[0], f"w{attempt}0-")}
     time.sleep(0.2 + 0.1 * dice.random())
     for worker in workers:
         kill(worker)
         acknowledged.update(worker.stdout.read().split("\n")[:-1])
-    copy = path.with_name("copy")
-    shutil.copy(path, copy)  # without what lies beside it
-    harm(path, dice)
-    for each in (Ledger(path), Ledger(copy)):
-        with contextlib.suppress(LedgerError):
-            found = set(releases(each))
-            assert acknowledged <= found
-            assert each.balances("people")[0].releases == len(found)
-            each.verify()
-    if harm is leave:
-        spend(ledger, "next")
-        assert acknowledged <= set(releases(ledger))
-        assert not sides(path)
+    return acknowledged
+
+
+def check_acknowledged(ledger, acknowledged):
+    """Check that a ledger is refused, or has every spend that was acknowledged."""
+    with contextlib.suppress(LedgerError):
+        found = set(releases(ledger))
+        assert acknowledged <= found
+        assert ledger.balances("people")[0].releases == len(found)
+        ledger.verify()
 
 
 def pages(data):

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import hashlib
+import io
 import json
 import math
 import shutil
@@ -301,3 +302,13 @@ def test_exports_hold_every_entry_and_show_the_usual_facts_in_columns():
 def test_an_entry_tells_the_data_set_it_is_about_in_its_one_form():
     assert Entry(1, {"dataset": "cafe\u0301"}, "", "").dataset == "caf\u00e9"
     assert Entry(1, {}, "", "").dataset == ""
+
+
+def test_no_fact_in_a_table_for_auditors_is_a_formula():
+    facts = {"event": "spent", "when": "2030", "who": "@alice", "dataset": "=1+1"}
+    facts |= {"what": "-x", "release_id": "+r"}
+    [_, row] = csv.reader(io.StringIO(as_csv([Entry(1, facts, "0", "h")])))
+    assert row[1:7] == ["2030", "'@alice", "spent", "'=1+1", "'-x", "'+r"]
+    assert json.loads(row[7]) == facts  # to the letter, for whoever works out the hash
+    [_, row] = csv.reader(io.StringIO(as_csv([Entry(1, {"event": "created"}, "0", "h")])))
+    assert row[:7] == ["1", "", "", "created", "", "", ""]

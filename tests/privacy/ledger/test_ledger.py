@@ -88,8 +88,11 @@ def test_several_spends_of_one_release_are_taken_together_or_not_at_all(ledger):
 
 
 def reference_fits(taken, new):
-    """The rule in its own words: the first spend exactly, the others as Gaussians."""
+    """The rule in its own words: all of them by Σε, or the first exactly, others as Gaussians."""
     first, *rest = [*taken, new]
+    pure = all(each.kind != "gaussian" for each in (first, *rest))
+    if pure and math.fsum(each.size for each in (first, *rest)) <= CAP[0]:
+        return True
     room = filter_allowance([first], *CAP)
     return math.fsum(gaussian_equivalent(each).size ** 2 for each in rest) <= room
 
@@ -118,6 +121,8 @@ def test_any_order_of_spends_is_taken_as_the_reference_takes_it(wanted):
             taken += [each] if fits else []
         rest = math.fsum(gaussian_equivalent(each).size ** 2 for each in taken[1:])
         total = total_guarantee(filter_spends(taken[:1], rest), CAP[1])
+        if all(each.kind != "gaussian" for each in taken):
+            total = min(total, math.fsum(each.size for each in taken))
         assert ledger.spent("people") == pytest.approx(total, rel=1e-12)
 
 
@@ -171,7 +176,7 @@ def test_opening_again_is_harmless_with_the_same_cap_and_refused_with_another(le
 
 
 @pytest.mark.parametrize(
-    "cap", [(0.0, 1e-5), (-1.0, 1e-5), (math.nan, 1e-5), (1.0, 0.0), (99.0, 1e-5)]
+    "cap", [(0.0, 1e-5), (-1.0, 1e-5), (math.nan, 1e-5), (1.0, -1e-9), (99.0, 1e-5), (99.0, 0.0)]
 )
 def test_a_cap_that_makes_no_sense_is_refused_and_makes_no_file(path, cap):
     with pytest.raises(ValueError, match=r"epsilon|delta"):
@@ -282,3 +287,29 @@ def test_a_ledger_with_decomposed_names_still_opens(ledger, path):
 def test_the_example_of_the_ledger_runs():
     assert doctest.testmod(ledger_module).attempted >= 3
     assert doctest.testmod(ledger_module).failed == 0
+
+
+def test_a_cap_without_delta_is_for_purely_private_releases_alone(path):
+    ledger = Ledger(path).open("people", 1.0, 0.0, create=True)
+    ledger.open("people", 1.0, 0)  # the same cap
+    assert (ledger.remaining("people"), ledger.remaining("people", "pure")) == (0.0, 1.0)
+    with pytest.raises(BudgetExceeded, match="Gaussian noise needs a cap with a delta above 0"):
+        spend(ledger, "gaussian", [Spend("gaussian", 1e-3)])
+    for number in range(10):  # ten times 0.1 is 1
+        spend(ledger, f"r{number}", [Spend("pure", 0.1)])
+    assert ledger.spent("people") == 1.0
+    with pytest.raises(BudgetExceeded, match=r"requested epsilon = 0.0001, .* at delta = 0\."):
+        spend(ledger, "more", [Spend("pure", 1e-4)])
+    (balance,) = ledger.balances("people")
+    assert (balance.delta, balance.remaining, balance.remaining_pure) == (0.0, 0.0, 0.0)
+
+
+def test_what_remains_for_a_purely_private_release_is_the_rest_of_the_sum(ledger):
+    spend(ledger, "r1", [Spend("pure", 0.25), Spend("bounded-range", 0.25)])
+    left = ledger.remaining("people", "pure")
+    assert left == 0.5
+    assert ledger.remaining(kind="pure") == {"people": left}
+    assert 0.5 < ledger.remaining("people") < CAP[0]
+    spend(ledger, "r2", [Spend("pure", left)])
+    assert ledger.spent("people") == CAP[0]
+    assert (ledger.remaining("people", "pure"), ledger.remaining("people")) == (0.0, 0.0)

@@ -1,11 +1,14 @@
 """Moving a ledger: every hash as it was, and never two places to spend from."""
 
 import contextlib
+import multiprocessing
+import os
+import signal
 
 import pytest
 from ledger_helpers import CAP, ListStore, forge, forget, opening, raw, releases, spend, spending
 
-from cloakgp.privacy.ledger import Ledger, LedgerError, LedgerTampered, moving, writing
+from cloakgp.privacy.ledger import Ledger, LedgerError, LedgerTampered, moving, sqlite, writing
 from cloakgp.privacy.ledger.book import read_all
 from cloakgp.privacy.ledger.errors import CommitFailed
 from cloakgp.privacy.ledger.moving import move
@@ -384,3 +387,102 @@ def test_a_target_that_cannot_be_reached_closes_nothing(ledger, request):
             ledger.move_to(wrong)
     assert ledger.moved_to() is None
     spend(ledger)
+
+
+# ------------------------------------------------------------------------ killed at every moment
+
+#: What a move does, in order; a process is killed before or after each of these.
+STEPS = [
+    (sqlite, "_fill"),
+    (moving._Move, "_close"),
+    (os, "link"),
+    (os, "unlink"),
+    (sqlite, "_flush_folder"),
+    (moving, "_verified"),
+    (moving, "_complete"),
+]
+
+
+def killed(act, owner, step, when):
+    """Run something in a process of its own that is killed before or after a step of it."""
+
+    def run():
+        original = getattr(owner, step)
+
+        def deadly(*args):
+            if when == "after":
+                original(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(owner, step, deadly)
+        act()
+
+    child = multiprocessing.get_context("fork").Process(target=run)
+    child.start()
+    child.join(30)
+    assert child.exitcode == -signal.SIGKILL
+
+
+def taking(folder, release_id):
+    """Return the names in a folder under which a spend is taken."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        forget()
+        with contextlib.suppress(LedgerError):
+            spend(Ledger(path), f"{release_id} {path.name}")
+            found.append(path.name)
+    return found
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("owner", "step"), STEPS, ids=[step for _, step in STEPS])
+def test_one_name_at_most_takes_a_spend_wherever_a_move_is_killed(
+    ledger, path, tmp_path, owner, step, when
+):
+    new = tmp_path / "new.ledger"
+    killed(lambda: ledger.move_to(new), owner, step, when)
+    left = taking(tmp_path, "after the kill")
+    assert len(left) <= 1
+    forget()
+    if ledger.moved_to() is None or step != "_complete" or when == "before":
+        ledger.move_to(new)
+    assert taking(tmp_path, "after the move") == ["new.ledger"]
+    forget()
+    taken = [f"after the kill {name}" for name in left]
+    assert releases(Ledger(new)) == [*taken, "after the move new.ledger"]
+    assert os.stat(new).st_nlink == 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", ["link", "unlink"])
+def test_one_name_at_most_takes_a_spend_wherever_a_new_ledger_is_killed(path, tmp_path, step, when):
+    killed(lambda: Ledger(path).open("people", *CAP, create=True), os, step, when)
+    Ledger(path).open("people", *CAP, create=True)
+    assert taking(tmp_path, "r") == [path.name]
+
+
+def test_a_ledger_with_a_hard_link_is_refused_under_both_names_until_one_is_gone(
+    ledger, path, tmp_path
+):
+    other = tmp_path / "other.ledger"
+    os.link(path, other)
+    for name in (path, other):
+        forget()
+        with pytest.raises(LedgerError, match=r"has another name as well \(a hard link\)"):
+            spend(Ledger(name))
+    other.unlink()
+    spend(ledger)
+    assert releases(ledger) == ["r1"]
+
+
+def test_a_first_name_that_has_a_journal_is_left_for_people_to_look_at(ledger, path, tmp_path):
+    first = tmp_path / ".ledger-abc.new"
+    os.link(path, first)
+    journal = tmp_path / ".ledger-abc.new-journal"
+    journal.write_bytes(b"what is to be undone")
+    with pytest.raises(LedgerError, match="hard link"):
+        spend(ledger)
+    assert first.exists()
+    journal.unlink()
+    spend(ledger)
+    assert not first.exists()

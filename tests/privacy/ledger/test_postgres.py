@@ -8,6 +8,7 @@ import logging
 import multiprocessing
 import os
 import pickle
+import re
 import sys
 import threading
 import time
@@ -154,6 +155,52 @@ def test_a_schema_that_holds_functions_of_others_is_left_alone(server, schema):
     for act in (book.spent, lambda: book.open("people", *CAP, create=True)):
         with pytest.raises(LedgerError, match=r"is not a ledger.*a schema of its own"):
             act()
+
+
+@pytest.mark.parametrize("theirs", ["TABLE {s}.theirs (x int)", "TYPE {s}.theirs AS (x int)"])
+def test_a_schema_that_holds_anything_of_others_is_left_alone(server, schema, theirs):
+    server.execute(f"CREATE SCHEMA {schema}", f"CREATE {theirs.format(s=schema)}")
+    book = Ledger(server.address(schema=schema))
+    with pytest.raises(LedgerError, match=f"the schema {schema} is not empty; name a schema of it"):
+        book.open("people", *CAP, create=True)
+    with pytest.raises(psycopg.errors.RaiseException, match="is not empty"):
+        server.execute("BEGIN", sql("tables", schema), "COMMIT")
+
+
+def test_the_roles_leave_the_rights_on_what_others_keep_in_the_schema_as_they_are(
+    ledger, server, schema
+):
+    server.execute(
+        f"CREATE TABLE {schema}.theirs (x int)",
+        f"CREATE FUNCTION {schema}.sum() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        f"GRANT USAGE ON SCHEMA {schema} TO PUBLIC",
+        f"GRANT SELECT ON {schema}.theirs TO PUBLIC",
+    )
+    rights = f"""SELECT has_schema_privilege('public', '{schema}', 'USAGE'),
+        has_table_privilege('public', '{schema}.theirs', 'SELECT'),
+        has_function_privilege('public', '{schema}.sum()', 'EXECUTE')"""
+    with pytest.raises(
+        psycopg.errors.RaiseException, match=r"holds a (function|table) .*not of the"
+    ):
+        server.execute("BEGIN", sql("roles", schema), "COMMIT")
+    assert server.execute(rights) == [(True, True, True)]
+    server.execute(f"DROP TABLE {schema}.theirs", f"DROP FUNCTION {schema}.sum()")
+    server.execute(sql("roles", schema))
+    server.execute(sql("roles", schema))  # it may be run again
+
+
+@pytest.mark.parametrize("part", ["tables", "roles"])
+def test_the_sql_names_the_objects_of_the_ledger_and_never_all_there_are(part):
+    assert not re.search(r"\bON\s+ALL\b", sql(part, "s"))
+
+
+def test_no_ledger_is_made_in_the_public_schema(server):
+    before = server.execute("SELECT nspacl::text FROM pg_namespace WHERE nspname = 'public'")
+    with pytest.raises(LedgerError, match="not public, which everybody shares"):
+        Ledger(server.address(schema="public")).open("people", *CAP, create=True)
+    assert (
+        server.execute("SELECT nspacl::text FROM pg_namespace WHERE nspname = 'public'") == before
+    )
 
 
 def test_a_schema_that_others_made_is_used(server, schema):

@@ -255,7 +255,8 @@ def test_whatever_was_acknowledged_before_a_kill_9_of_the_server_is_in_the_ledge
     acknowledged = [heard(worker, "w") for worker in workers for _ in range(3)]
     durable.stop(signal.SIGKILL)
     for worker in workers:
-        acknowledged += worker.communicate()[0].split()
+        acknowledged += worker.stdout.read().split()  # also what was read with the last line
+        worker.wait()
     with pytest.raises(LedgerError, match="Connection refused"):
         spend(ledger, "while it is down")
     (durable.data / "postmaster.pid").unlink(missing_ok=True)

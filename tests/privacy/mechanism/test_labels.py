@@ -7,16 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import NO_NOISE, random_sketch
+from reference import NO_NOISE, random_sketch, release_counts, release_labels
+from reference import release_numbers as release
 
-from cloakgp.privacy import (
-    Budget,
-    gaussian_sigma,
-    quantise,
-    release,
-    release_counts,
-    release_labels,
-)
+from cloakgp.privacy import Budget, gaussian_sigma, quantise
 from cloakgp.privacy.mechanism.outputs import found_classes
 
 BUDGET = Budget(1.0, 0.01)
@@ -207,7 +201,7 @@ def test_replacing_a_count_moves_the_query_by_at_most_one():
 
 def test_what_is_no_count_is_refused_without_naming_it(monkeypatch):
     monkeypatch.setattr(
-        "cloakgp.privacy.mechanism.sketch.add_discrete_gaussian",
+        "cloakgp.privacy.mechanism.release.add_discrete_gaussian",
         lambda *_: pytest.fail("budget was spent"),
     )
     for bad in (

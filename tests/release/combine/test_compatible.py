@@ -8,7 +8,7 @@ import pytest
 from combine_cases import KERNEL, counts, fitted, heights, labels, pair, people, refused
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor, Release
-from cloakgp.release.combine.compatible import MOST_MEMBERS, fingerprint, gathered_members
+from cloakgp.release.combine.pooled import MOST_MEMBERS, fingerprint, gathered_members
 
 
 def renamed(seed, inputs, output="height"):

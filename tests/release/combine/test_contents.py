@@ -40,7 +40,7 @@ def test_loading_does_not_choose_the_prior_anew(tmp_path, monkeypatch):
     both = Release.combine(pair("learnt"))
     both.save(tmp_path / "both.cloakgp")
     monkeypatch.setattr("cloakgp.gp.defaults.SMOOTH", ((1.0, 1.0),))  # of another version
-    assert Release.load(tmp_path / "both.cloakgp").facts.family == both.facts.family
+    assert Release.load(tmp_path / "both.cloakgp").spec.family == both.spec.family
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,11 @@ CHANGES = {
     "no inducing": (lambda m, a: (m, without(a, "inducing")), "array 'inducing'"),
     "inducing of other inputs": (
         lambda m, a: (m, a | {"inducing": np.zeros((3, 2))}),
-        "do not have the columns",
+        "must be float64 of shape (any, 1)",
+    ),
+    "inducing of nothing": (
+        lambda m, a: (m, a | {"inducing": np.zeros((0, 1))}),
+        "there are no inducing inputs",
     ),
     "a member without its sketch": (
         lambda m, a: (m, without(a, "release2_sketch")),

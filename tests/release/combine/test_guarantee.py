@@ -7,16 +7,16 @@ import pytest
 from combine_cases import chosen, heights, pair
 
 from cloakgp import Release
-from cloakgp.plan.parts import ChosenBounds
 from cloakgp.privacy import Spend, gaussian_epsilon, privacy_profile, total_guarantee
-from cloakgp.release.combine.guarantee import check_overlap, delta_of, epsilon_of, spends_of
-from cloakgp.release.combine.words import combined_statement
-from cloakgp.release.report.attacker import guess_of
+from cloakgp.release.combine.pooled import check_overlap, delta_of, epsilon_of, spends_of
+from cloakgp.release.combine.statement import combined_statement
+from cloakgp.release.spec import ChosenBounds
 from cloakgp.release.statement import best_guess, guess_within
+from cloakgp.report.attacker import guess_of
 
 
 def test_by_default_a_person_may_be_in_all_releases_and_has_paid_for_each():
-    members = pair("bounds, noise, budgets")
+    members = pair("gaussian")
     both = Release.combine(members)
     sigma = sum(m.noisy.sigma**-2 for m in members) ** -0.5  # 1/σ² adds
     assert both.overlap == "unknown"
@@ -28,28 +28,39 @@ def test_by_default_a_person_may_be_in_all_releases_and_has_paid_for_each():
     assert guess_of(both) == pytest.approx(best_guess(sigma))
 
 
-def test_disjoint_people_have_paid_for_the_largest_alone():
+def test_pure_epsilons_add_up_and_need_no_delta():
     members = pair("bounds, noise, budgets")
+    both = Release.combine(members)
+    assert (both.total_epsilon, both.delta) == (3.0, 0.0)
+    assert guess_of(both) == guess_within(3.0, 0.0)
+
+
+@pytest.mark.parametrize(("name", "delta"), [("bounds, noise, budgets", 0.0), ("gaussian", 1e-5)])
+def test_disjoint_people_have_paid_for_the_largest_alone(name, delta):
+    members = pair(name)
     both = Release.combine(members, people="disjoint")
-    assert (both.total_epsilon, both.delta) == (2.0, 1e-5)
+    assert (both.total_epsilon, both.delta) == (2.0, delta)
     assert guess_of(both) == max(map(guess_of, members))
 
 
 def test_iterations_share_a_budget_and_count_once():
-    both = Release.combine(pair("two classes"))
-    together = [Spend.gaussian(m.facts.budget.sigma) for m in both.members]
+    assert Release.combine(pair("two classes")).epsilon == 4.0 + 2.0
+    both = Release.combine(pair("two classes, gaussian"))
+    together = [Spend.gaussian(m.spec.budget.sigma) for m in both.members]
     assert both.epsilon == pytest.approx(total_guarantee(together, 1e-5), rel=1e-3)
 
 
-def test_choices_of_settings_are_part_of_what_is_paid():
-    first, second = pair("learnt")
+@pytest.mark.parametrize(("name", "kind"), [("learnt", "pure"), ("gaussian, learnt", "gaussian")])
+def test_choices_of_settings_are_part_of_what_is_paid(name, kind):
+    first, second = pair(name)
     members = (chosen(first), second)
     both = Release.combine(members)
-    assert [spend.kind for spend in spends_of(members)] == ["gaussian", "gaussian", "bounded-range"]
+    kinds = sorted(spend.kind for spend in spends_of(members))
+    assert kinds == sorted(["bounded-range", kind, kind])
     assert both.epsilon > Release.combine([first, second]).epsilon
     # Nobody knows what was seen before the choice, so it costs at least what it costs first.
     first_of_all = total_guarantee(
-        [members[0].selection.spend, *first.spends, *second.spends], 1e-5
+        [members[0].selection.spend, *first.spends, *second.spends], both.delta
     )
     assert both.epsilon >= first_of_all
     assert guess_of(both) == guess_within(both.epsilon, both.delta)
@@ -57,18 +68,15 @@ def test_choices_of_settings_are_part_of_what_is_paid():
     assert apart.epsilon == max(members[0].total_epsilon, second.epsilon)
 
 
-def test_choices_of_bounds_are_part_of_what_is_paid_and_are_stated():
-    first, second = pair("learnt")
-    grid = (0.0, *map(float, first.facts.lo), *map(float, first.facts.hi), 1e6)
+@pytest.mark.parametrize(("name", "kind"), [("learnt", "pure"), ("gaussian, learnt", "gaussian")])
+def test_choices_of_bounds_are_part_of_what_is_paid_and_are_stated(name, kind):
+    first, second = pair(name)
+    grid = (0.0, *map(float, first.spec.lo), *map(float, first.spec.hi), 1e6)
     bounds = ChosenBounds(0.5, tuple(sorted(set(grid))), (0.01, 0.99), (0.01, 0.99), 3.0)
     members = (replace(first, bounds_choice=bounds), second)
     both = Release.combine(members)
-    assert sorted(spend.kind for spend in spends_of(members)) == [
-        "bounded-range",
-        "bounded-range",
-        "gaussian",
-        "gaussian",
-    ]
+    kinds = sorted(spend.kind for spend in spends_of(members))
+    assert kinds == ["bounded-range", "bounded-range", kind, kind]
     assert both.choices == bounds.spends
     assert both.epsilon > Release.combine([first, second]).epsilon
     assert guess_of(both) == guess_within(both.epsilon, both.delta)
@@ -85,7 +93,9 @@ def test_no_noise_is_no_guarantee():
 
 
 def test_the_largest_delta_is_that_of_all():
-    assert delta_of(pair("bounds, noise, budgets")) == 1e-5
+    assert delta_of(pair("gaussian")) == 1e-5
+    assert delta_of(pair("both noises")) == 1e-5
+    assert delta_of(pair("learnt")) == 0.0
 
 
 def test_only_two_things_can_be_said_of_people():

@@ -25,25 +25,25 @@ from cloakgp.release.combine.pooled import shared_prior, united
 
 def test_default_priors_become_the_default_prior_of_everybody():
     members = pair("learnt")
-    facts = Release.combine(members).facts
-    X = np.vstack([m.facts.X for m in members])
-    assert facts.family == default_family(X, NUMBERS, 160.0)
-    assert facts.family != members[0].facts.family
+    spec = Release.combine(members).spec
+    X = np.vstack([m.spec.X for m in members])
+    assert spec.family == default_family(X, NUMBERS, 160.0)
+    assert spec.family != members[0].spec.family
 
 
 def test_the_default_prior_knows_how_many_people_are_at_each_place():
     members = heights(1, n=300, in_blocks=True, inducing="auto"), heights(2)
-    facts = Release.combine(members).facts
-    counts_of_all = np.concatenate([members[0].facts.counts, np.ones(60)])
-    X = np.vstack([m.facts.X for m in members])
-    assert facts.family == default_family(X, NUMBERS, 160.0, counts_of_all)
-    np.testing.assert_array_equal(facts.counts, counts_of_all)
+    spec = Release.combine(members).spec
+    counts_of_all = np.concatenate([members[0].spec.counts, np.ones(60)])
+    X = np.vstack([m.spec.X for m in members])
+    assert spec.family == default_family(X, NUMBERS, 160.0, counts_of_all)
+    np.testing.assert_array_equal(spec.counts, counts_of_all)
 
 
 def test_other_families_are_united_and_believed_in_equally():
     members = heights(1, RBF(15.0), learn=True), heights(2, RBF(30.0), learn=True)
-    families = [m.facts.family for m in members]
-    family = Release.combine(members).facts.family
+    families = [m.spec.family for m in members]
+    family = Release.combine(members).spec.family
     assert len(family.kernels) == sum(len({k.length_scale for k in f.kernels}) for f in families)
     for kernel_family in families:
         kernels = [family.kernels.index(k) for k in kernel_family.kernels]
@@ -54,7 +54,7 @@ def test_other_families_are_united_and_believed_in_equally():
 def test_equal_families_stay_as_they_are():
     free = 900.0 * RBF(15.0)
     members = heights(1, free, learn=True), heights(2, free, learn=True)
-    assert Release.combine(members).facts.family == members[0].facts.family
+    assert Release.combine(members).spec.family == members[0].spec.family
 
 
 def test_settings_of_several_families_are_listed_once():
@@ -71,8 +71,8 @@ def test_settings_of_several_families_are_listed_once():
 def test_kernels_that_differ_are_refused_and_can_be_learnt_instead():
     members = heights(1, KERNEL), heights(2, 900.0 * RBF(20.0))
     refused(members, "releases 1 and 2 have different kernels", "learn=True")
-    facts = Release.combine(members, learn=True).facts
-    assert facts.family == default_family(facts.X, NUMBERS, 160.0)
+    spec = Release.combine(members, learn=True).spec
+    assert spec.family == default_family(spec.X, NUMBERS, 160.0)
 
 
 def test_fixed_and_learnt_priors_are_not_mixed_without_a_word():
@@ -93,28 +93,28 @@ def test_priors_in_different_units_are_refused():
 
 def test_prior_means_that_differ_a_little_become_that_of_people():
     members = pair("bounds, noise, budgets")[0], heights(3, KERNEL, bounds=(40, 220), n=120)
-    assert Release.combine(members).facts.prior_mean == pytest.approx([(120 + 2 * 130) / 3])
+    assert Release.combine(members).spec.prior_mean == pytest.approx([(120 + 2 * 130) / 3])
 
 
 def test_prior_means_that_contradict_each_other_are_refused():
     members = labels(1, LATENT, prior_mean=-9.0), labels(2, LATENT, prior_mean=9.0)
     refused(members, "prior means", "one prior_mean", "standard deviation of 2")
     members = heights(1, bounds=(0, 100)), heights(2, bounds=(1000, 1100))
-    assert Release.combine(members).facts.prior_mean == pytest.approx(
+    assert Release.combine(members).spec.prior_mean == pytest.approx(
         [550.0]
     )  # unknown: a wide level
 
 
 def test_default_means_of_counts_follow_exposures_and_may_differ():
     members = pair("counts, learnt")
-    means = [m.facts.prior_mean[0] for m in members]
+    means = [m.spec.prior_mean[0] for m in members]
     assert means[0] != means[1]
-    assert Release.combine(members).facts.prior_mean == pytest.approx([np.mean(means)])
+    assert Release.combine(members).spec.prior_mean == pytest.approx([np.mean(means)])
 
 
 def test_outputs_scatter_by_the_noise_of_their_own_release():
     both = Release.combine(pair("bounds, noise, budgets"))
-    np.testing.assert_array_equal(both.facts.model.noise_variance, np.repeat([30.0, 90.0], 60))
+    np.testing.assert_array_equal(both.spec.model.noise_variance, np.repeat([30.0, 90.0], 60))
     np.testing.assert_allclose(both.uncertainty(POINTS).observation, np.sqrt(60.0))
     assert both.hyperparameters["noise_std"][0] == pytest.approx(np.sqrt(60.0))
 
@@ -122,7 +122,7 @@ def test_outputs_scatter_by_the_noise_of_their_own_release():
 def test_white_noise_in_a_kernel_is_refused_where_people_are_gathered():
     kernel = KERNEL + WhiteKernel(4.0, "fixed")
     gathered = heights(1, KERNEL, n=300, in_blocks=True, inducing="auto")
-    object.__setattr__(gathered.facts.model, "kernel", kernel)
+    object.__setattr__(gathered.spec.model, "kernel", kernel)
     refused([gathered, heights(2, kernel)], "WhiteKernel", "noise_variance")
 
 
@@ -133,7 +133,7 @@ def test_many_rows_are_decoded_through_inducing_inputs(monkeypatch):
     assert len(prior.inducing) == 100  # everybody: 60 + 40 different ages
     monkeypatch.setattr(pooled, "OF_ALL", 30)
     few = Release.combine(pair("learnt"))
-    assert len(few.facts.inducing) == 30
+    assert len(few.spec.inducing) == 30
     monkeypatch.undo()
     exact = Release.combine(pair("learnt"))
     np.testing.assert_allclose(few.predict(POINTS), exact.predict(POINTS), atol=2.0)
@@ -141,25 +141,24 @@ def test_many_rows_are_decoded_through_inducing_inputs(monkeypatch):
 
 def test_the_paper_s_approximation_is_kept_where_all_have_it():
     members = [heights(s, inducing=9, approximation="dtc") for s in (1, 2)]
-    assert Release.combine(members).facts.approximation == "dtc"
-    assert Release.combine([members[0], heights(3, inducing=9)]).facts.approximation == "fitc"
+    assert Release.combine(members).spec.approximation == "dtc"
+    assert Release.combine([members[0], heights(3, inducing=9)]).spec.approximation == "fitc"
 
 
 def test_points_that_matter_are_those_of_all_weighed_by_people():
     members = pair("learnt")
-    facts = Release.combine(members).facts
-    assert facts.weights.sum() == pytest.approx(1.0)
-    assert len(facts.points) == len(np.unique(np.vstack([m.facts.points for m in members]), axis=0))
+    spec = Release.combine(members).spec
+    assert spec.weights.sum() == pytest.approx(1.0)
+    assert len(spec.points) == len(np.unique(np.vstack([m.spec.points for m in members]), axis=0))
     mean = sum(
-        share * m.facts.weights @ m.facts.points
-        for share, m in zip((0.6, 0.4), members, strict=True)
+        share * m.spec.weights @ m.spec.points for share, m in zip((0.6, 0.4), members, strict=True)
     )
-    np.testing.assert_allclose(facts.weights @ facts.points, mean)
+    np.testing.assert_allclose(spec.weights @ spec.points, mean)
 
 
 def test_what_takes_too_much_memory_is_refused_before_it_is_tried(monkeypatch):
     rows = sum(m.published_values for m in pair("learnt"))
-    settings = len(pair("learnt")[0].facts.family.settings)
+    settings = len(pair("learnt")[0].spec.family.settings)
     needed = settings * rows**2, 100 * 100  # a matrix for each setting, and people by people
     monkeypatch.setattr(pooled, "MOST_ENTRIES", max(needed) - 1)
     refused(pair("learnt"), "too much memory", "combine fewer")
@@ -168,7 +167,7 @@ def test_what_takes_too_much_memory_is_refused_before_it_is_tried(monkeypatch):
 
 
 def test_exposures_and_caps_are_those_of_each_release():
-    facts = Release.combine([counts(1), counts(2, cap=12)]).facts
-    assert facts.hi.tolist() == [12.0]
-    assert facts.outcome.whole_steps is None
-    assert len(facts.outcome.exposure) == 120
+    spec = Release.combine([counts(1), counts(2, cap=12)]).spec
+    assert spec.hi.tolist() == [12.0]
+    assert spec.outcome.whole_steps is None
+    assert len(spec.outcome.exposure) == 120

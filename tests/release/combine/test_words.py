@@ -6,8 +6,8 @@ import pytest
 from combine_cases import PAIRS, chosen, fitted, heights, pair, people
 
 from cloakgp import PrivateGPRegressor, Release
-from cloakgp.release.combine.words import for_whom, shown
-from cloakgp.release.report.words import sections
+from cloakgp.release.combine.statement import for_whom, shown
+from cloakgp.report.html import sections
 
 TITLES = [
     *("What was published", "What is protected", "What is not protected", "What the figures mean"),
@@ -53,7 +53,7 @@ def test_disjoint_people_have_the_largest_and_what_else_would_hold():
 
 
 def test_with_a_choice_only_what_any_guarantee_means_is_said():
-    first, second = pair("learnt")
+    first, second = pair("gaussian, learnt")
     words = sections(Release.combine([chosen(first), second]).statement())
     assert "In odds" not in words["What the figures mean"]
     assert "private choice of its settings included" in words["What was published"]
@@ -71,6 +71,13 @@ def test_bounds_that_differ_are_said_release_by_release():
 
 def test_people_in_several_releases_make_bands_too_narrow_and_that_is_said():
     assert "somewhat too narrow" in sections(Release.combine(pair("learnt")).statement())[TITLES[4]]
+
+
+def test_rows_without_owners_are_said_to_be_taken_for_people():
+    words = sections(Release.combine(pair("learnt")).statement())
+    assert "people, as each release counts them" in words["What was published"]
+    assert words["What was published"].count("rows, each taken to be another person's") == 2
+    assert "names no owners of rows" in words["What is protected"]
 
 
 def test_owners_of_several_rows_are_mentioned():

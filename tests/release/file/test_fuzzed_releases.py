@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("few_settings")
 
 FILES = 2000
 BATCHES = 20
-SEEDS = sorted((Path(__file__).parents[2] / "data").glob("releases-*/*.cloakgp"))
+SEEDS = sorted((Path(__file__).parents[2] / "saved").glob("releases-0.1.0/*.cloakgp"))
 #: Those of which there is a copy with a family of priors.
 LEARNT = ("counts", "exact", "groups", "sparse", "three-classes", "two-classes", "two-outputs")
 NAMES = [path.stem for path in SEEDS] + [f"{name}, learnt" for name in LEARNT]

@@ -10,7 +10,7 @@ import pytest
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.columns import Boolean, Category, Columns, Date, Number
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.inputs import inputs_of
+from cloakgp.release.file.inputs import column_codec
 from cloakgp.release.file.manifest import check_fields, to_archive
 
 COLUMNS = (
@@ -53,7 +53,7 @@ def test_a_file_of_plain_numbers_does_not_speak_of_inputs(tmp_path):
 
 
 def test_the_origin_of_dates_is_always_written():
-    (said,) = inputs_of(Columns(None, (Date(),)))
+    said = column_codec(Date())
     assert said.origin == "2000-01-01"
 
 
@@ -66,13 +66,13 @@ def test_the_origin_of_dates_is_always_written():
             {"kind": "category", "levels": ["a", "b"]},
             "take 9 columns of the model",
         ),
-        (1, {"kind": "category"}, "not sound"),
+        (1, {"kind": "category"}, r"lacks something: inputs\[1\].levels"),
         (2, {"kind": "date", "origin": "soon"}, "not sound: origin"),
-        (2, {"kind": "date", "levels": ["a"]}, "an input of kind date has no levels"),
-        (0, {"kind": "number", "missing": "x"}, "not sound"),
-        (0, {"kind": "colour"}, "colour"),
+        (2, {"kind": "date", "levels": ["a"]}, r"unknown to it: 'inputs\[2\].levels'"),
+        (0, {"kind": "number", "missing": "x"}, r"inputs\[0\].missing='x' is refused"),
+        (0, {"kind": "colour"}, r"inputs\[0\].kind='colour' is none of .*'number'"),
         (0, {"kind": "number", "scale": 0.0}, "scale"),
-        (3, {"kind": "boolean", "origin": "2020-01-01"}, "has no origin"),
+        (3, {"kind": "boolean", "origin": "2020-01-01"}, r"inputs\[3\].origin"),
     ],
 )
 def test_inputs_that_no_release_can_have_are_refused(place, lie, message, release):

@@ -8,7 +8,7 @@ import pytest
 
 from cloakgp.errors import ReleaseFileError
 from cloakgp.release.file.layout import (
-    Entry,
+    ArchiveEntry,
     check_directory,
     check_length,
     directory_of,
@@ -17,7 +17,7 @@ from cloakgp.release.file.layout import (
 )
 
 CONTENTS = {"manifest.json": b"{}", "a.npy": b"numbers", "empty.npy": b""}
-ENTRIES = [Entry(name, len(data), zlib.crc32(data)) for name, data in CONTENTS.items()]
+ENTRIES = [ArchiveEntry(name, len(data), zlib.crc32(data)) for name, data in CONTENTS.items()]
 FILE = b"".join(e.header + CONTENTS[e.name] for e in ENTRIES) + directory_of(ENTRIES)
 
 

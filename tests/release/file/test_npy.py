@@ -6,20 +6,27 @@ import numpy as np
 import pytest
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.npy import DESCR, Frame, check_array, check_name, check_shape, numbers_of
+from cloakgp.release.file.npy import (
+    DESCR,
+    ArrayHeader,
+    check_name,
+    check_shape,
+    check_storable,
+    numbers_of,
+)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (2, 0, 4)], ids=str)
 @pytest.mark.parametrize("dtype", DESCR)
 def test_numpy_reads_what_is_written(dtype, shape):
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
-    frame = Frame(dtype, shape)
-    data = frame.header + bytes(numbers_of(array))
-    assert len(frame.header) % 64 == 0
-    assert len(data) == frame.size
+    header = ArrayHeader(dtype, shape)
+    data = header.encoded + bytes(numbers_of(array))
+    assert len(header.encoded) % 64 == 0
+    assert len(data) == header.size
     found = np.load(io.BytesIO(data), allow_pickle=False)
     np.testing.assert_array_equal(found, array)
-    assert (found.dtype, found.shape) == (array.dtype, frame.empty().shape)
+    assert (found.dtype, found.shape) == (array.dtype, header.empty().shape)
 
 
 def test_numbers_are_in_c_order_whatever_the_array_is():
@@ -47,7 +54,7 @@ def test_names_that_are_not_file_names_everywhere_are_refused(name):
 )
 def test_what_a_file_cannot_hold_exactly_is_refused(array, reason):
     with pytest.raises(ReleaseFileError, match=reason):
-        check_array("a", array)
+        check_storable("a", array)
 
 
 @pytest.mark.parametrize("shape", [(1 << 30,), (0, 1 << 40), (1,) * 9], ids=str)

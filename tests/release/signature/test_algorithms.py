@@ -10,9 +10,8 @@ from signature_cases import CONTENT, TYPES, SecurityKey, digest, needs_ssh, sign
 
 from cloakgp.errors import SignatureError
 from cloakgp.release.signature.algorithms import check_made_by, need_cryptography
-from cloakgp.release.signature.keys import KINDS, PublicKey
+from cloakgp.release.signature.keys import KINDS, PublicKey, string
 from cloakgp.release.signature.sshsig import NAMESPACE, SshSignature, read_signature
-from cloakgp.release.signature.wire import string
 
 HARDWARE = [type for type, kind in KINDS.items() if kind.hardware]
 

@@ -31,7 +31,7 @@ from cloakgp.release.signature.check import (
 )
 from cloakgp.release.verify import NOT_AUTHORSHIP, SIGNED_WORD
 
-OLD = Path(__file__).parents[2] / "data" / "releases-0.1.0"
+OLD = Path(__file__).parents[2] / "saved" / "releases-0.1.0"
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,14 @@ from signature_cases import TYPES, SecurityKey, make_key, needs_ssh, public, ssh
 from cloakgp.errors import SignatureError
 from cloakgp.release.signature.keys import (
     KINDS,
-    LARGEST_FILE,
+    LARGEST_FILE_BYTES,
     fingerprint,
+    natural_bytes,
     read_key,
     read_key_file,
     small_file,
+    string,
 )
-from cloakgp.release.signature.wire import natural_bytes, string
 
 EDWARDS = string(b"ssh-ed25519") + string(bytes(32))
 
@@ -126,7 +127,7 @@ def test_a_file_that_is_not_one_public_key_is_refused(tmp_path, text, reason):
 
 def test_files_that_are_not_there_not_plain_text_or_too_large_are_named(tmp_path):
     cases = {"none": "does not exist", ".": "not a regular file", "big": "too large"}
-    (tmp_path / "big").write_bytes(bytes(LARGEST_FILE + 1))
+    (tmp_path / "big").write_bytes(bytes(LARGEST_FILE_BYTES + 1))
     for name, reason in cases.items():
         with pytest.raises(SignatureError, match=reason):
             small_file(tmp_path / name, "it")

@@ -32,8 +32,8 @@ from signature_cases import (
 
 from cloakgp.errors import SignatureError
 from cloakgp.release.signature.check import check_signature, trusted
+from cloakgp.release.signature.keys import natural_bytes, string
 from cloakgp.release.signature.sshsig import NAMESPACE
-from cloakgp.release.signature.wire import natural_bytes, string
 
 pytestmark = needs_ssh
 NOON = "20260601120000Z"

@@ -11,8 +11,7 @@ from signature_cases import CONTENT, digest, make_key, needs_ssh, public
 from cloakgp.errors import SignatureError
 from cloakgp.release.signature.algorithms import check_made_by
 from cloakgp.release.signature.keys import read_key_file
-from cloakgp.release.signature.sign import signature_of
-from cloakgp.release.signature.sshsig import NAMESPACE, read_signature
+from cloakgp.release.signature.sshsig import NAMESPACE, read_signature, sign
 
 
 def check(content, key):
@@ -24,7 +23,7 @@ def check(content, key):
 @needs_ssh
 def test_a_signature_is_by_the_key_and_nothing_is_written(tmp_path):
     key = make_key(tmp_path / "key")
-    check(signature_of(CONTENT, key), key)
+    check(sign(CONTENT, key), key)
     assert sorted(os.listdir(tmp_path)) == ["key", "key.pub"]
 
 
@@ -32,7 +31,7 @@ def test_a_signature_is_by_the_key_and_nothing_is_written(tmp_path):
 def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     key = make_key(tmp_path / "key")
-    check(signature_of(CONTENT, "~/key"), key)
+    check(sign(CONTENT, "~/key"), key)
 
 
 @needs_ssh
@@ -45,7 +44,7 @@ def test_a_key_in_an_agent_signs_although_its_file_is_gone(tmp_path, monkeypatch
         monkeypatch.setenv("SSH_AUTH_SOCK", words["SSH_AUTH_SOCK"])
         subprocess.run(["ssh-add", "-q", key], check=True)
         key.unlink()
-        check(signature_of(CONTENT, public(key)), key)
+        check(sign(CONTENT, public(key)), key)
     finally:
         os.kill(int(words["SSH_AGENT_PID"]), signal.SIGTERM)
 
@@ -56,19 +55,19 @@ def test_a_key_that_cannot_sign_is_an_error(tmp_path, monkeypatch):
     key = make_key(tmp_path / "key")
     key.unlink()
     with pytest.raises(SignatureError, match="did not sign"):
-        signature_of(CONTENT, public(key))
+        sign(CONTENT, public(key))
     with pytest.raises(SignatureError, match="there is no key"):
-        signature_of(CONTENT, key)
+        sign(CONTENT, key)
 
 
 @needs_ssh
 def test_a_key_that_no_reader_would_accept_is_refused(tmp_path):
     key = make_key(tmp_path / "key", "-t", "rsa", "-b", "1024")
     with pytest.raises(SignatureError, match="1024 bits; it takes 2048"):
-        signature_of(CONTENT, key)
+        sign(CONTENT, key)
 
 
 def test_without_ssh_keygen_the_error_says_where_it_comes_from(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SignatureError, match="ssh-keygen is not installed; it comes with OpenSSH"):
-        signature_of(CONTENT, tmp_path / "key")
+        sign(CONTENT, tmp_path / "key")

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakgp.errors import SignatureError
+from cloakgp.release.signature.keys import string
 from cloakgp.release.signature.signers import (
     LONGEST_PATTERN,
     check_allowed,
@@ -22,7 +23,6 @@ from cloakgp.release.signature.signers import (
     read_time,
 )
 from cloakgp.release.signature.sshsig import NAMESPACE
-from cloakgp.release.signature.wire import string
 
 NOON = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
 BLOB = string(b"ssh-ed25519") + string(bytes(32))

@@ -19,9 +19,8 @@ from signature_cases import (
 )
 
 from cloakgp.errors import SignatureError
-from cloakgp.release.signature.keys import read_key_file
+from cloakgp.release.signature.keys import read_key_file, string
 from cloakgp.release.signature.sshsig import NAMESPACE, read_signature
-from cloakgp.release.signature.wire import string
 
 KEY = string(b"ssh-ed25519") + string(bytes(32))
 MADE = string(b"ssh-ed25519") + string(bytes(64))

@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakgp.errors import SignatureError
-from cloakgp.release.signature.wire import (
-    Reader,
+from cloakgp.release.signature.keys import (
+    WireReader,
+    fingerprint,
     from_base64,
     natural_bytes,
     string,
-    to_base64,
 )
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(0, 2**200))
 def test_what_is_written_is_read_again_to_the_last_byte(words, number):
-    reader = Reader(b"".join(map(string, words)) + string(natural_bytes(number)), "it")
+    reader = WireReader(b"".join(map(string, words)) + string(natural_bytes(number)), "it")
     assert [reader.string() for _ in words] == words
     assert reader.natural() == number
     reader.end()
@@ -26,7 +26,7 @@ def test_what_is_written_is_read_again_to_the_last_byte(words, number):
 
 @given(st.binary(max_size=60), st.lists(st.sampled_from(["byte", "uint32", "string", "text"])))
 def test_no_bytes_give_another_error_than_ours(data, steps):
-    reader = Reader(data, "it")
+    reader = WireReader(data, "it")
     with contextlib.suppress(SignatureError):
         for step in [*steps, "natural", "end"]:
             getattr(reader, step)()
@@ -34,19 +34,19 @@ def test_no_bytes_give_another_error_than_ours(data, steps):
 
 def test_a_string_longer_than_what_is_there_is_cut_short():
     with pytest.raises(SignatureError, match="cut short"):
-        Reader(b"\0\0\0\5four", "it").string()
+        WireReader(b"\0\0\0\5four", "it").string()
     with pytest.raises(SignatureError, match="more than it should"):
-        Reader(b"\0", "it").end()
+        WireReader(b"\0", "it").end()
     with pytest.raises(SignatureError, match="UTF-8"):
-        Reader(string(b"\xff"), "it").text()
+        WireReader(string(b"\xff"), "it").text()
     with pytest.raises(SignatureError, match="a name with a zero byte"):
-        Reader(string(b"ssh:\0x"), "it").text()
+        WireReader(string(b"ssh:\0x"), "it").text()
 
 
 @pytest.mark.parametrize("digits", [b"\x80", b"\0", b"\0\x7f", b"\xff\xff"])
 def test_numbers_that_are_negative_or_longer_than_they_need_be_are_refused(digits):
     with pytest.raises(SignatureError, match="negative or badly encoded"):
-        Reader(string(digits), "it").natural()
+        WireReader(string(digits), "it").natural()
 
 
 def test_the_encoding_of_numbers_is_that_of_the_standard():
@@ -77,4 +77,4 @@ def test_base64_that_is_not_quite_that_is_refused(text):
 
 
 def test_fingerprints_have_no_padding():
-    assert to_base64(b"a") == "YQ"
+    assert fingerprint(b"a") == "SHA256:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs"

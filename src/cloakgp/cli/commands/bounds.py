@@ -6,19 +6,18 @@ is one entry of the ledger; this command is for those who want to look at the bo
 
 from __future__ import annotations
 
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
 
-from cloakgp.cli.commands.release import check_consent
-from cloakgp.cli.job import same_columns
-from cloakgp.cli.progress import Progress, WatchedLedger
-from cloakgp.cli.screen import complain, print_json, say, screen, working
-from cloakgp.cli.settings.options import (
+from cloakgp.app.spending import RunState, WatchedLedger
+from cloakgp.app.tables.columns import read_columns, reading_threads
+from cloakgp.app.tables.owners import NO_OWNERS, find_repeated_owner
+from cloakgp.app.wording import explained
+from cloakgp.cli.consent import check_consent, owners_answer
+from cloakgp.cli.options import (
     AsJson,
     Data,
     Dates,
@@ -27,19 +26,16 @@ from cloakgp.cli.settings.options import (
     Missing,
     Yes,
     flag,
+    input_settings,
     number_option,
     read_setting,
     setting_option,
-    told_inputs,
 )
-from cloakgp.cli.tables import Columns, read_columns
-from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
-from cloakgp.cli.wording import explained
-from cloakgp.cli.workers import threads
+from cloakgp.cli.terminal import confirm, print_error, print_json, say, screen, show_progress
+from cloakgp.data.blocks.table import BlockTable
 from cloakgp.errors import CommandError, printable
 from cloakgp.estimators.bounds import private_bounds
-from cloakgp.inputs.blocks.table import BlockTable
-from cloakgp.plan.bounds import BoundsGrid, BoundsPlan
+from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan, for_whom
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -74,8 +70,8 @@ def bounds_command(
     as_json: AsJson = False,
 ) -> None:
     """Choose bounds privately, for a release later: costs epsilon of its own."""
-    progress: Progress = ctx.obj
-    progress.spending = not plan_only
+    state: RunState = ctx.obj
+    state.spending = not plan_only
     if not plan_only:
         check_consent(yes)
     if (ledger is None) != (dataset is None):
@@ -86,14 +82,15 @@ def bounds_command(
     }
     if len(names["output"]) != 1:
         raise CommandError("--output must name one private column; bounds are chosen for one")
-    told = told_inputs(names["inputs"], levels=levels, dates=dates, missing=missing)
+    told = input_settings(names["inputs"], levels=levels, dates=dates, missing=missing)
+    said, sign = read_setting("groups", groups), read_setting("decimal", decimal)
+    # As a release reads them, so that a ledger knows the people again.
     read = partial(
-        _read,
+        read_columns,
         data,
         names["inputs"],
-        names["output"],
-        read_setting("groups", groups),
-        read_setting("decimal", decimal),
+        groups=None if said == NO_OWNERS else said,
+        decimal=sign,
         stated=told.columns,
         found_levels=told.found_levels,
     )
@@ -101,8 +98,14 @@ def bounds_command(
     candidates = read_setting("bounds_grid", grid)
     with explained():
         asked = BoundsGrid(candidates, shares, epsilon)
-    with working():
-        public = read(private=False)
+    public = read(present=names["output"])
+    if (
+        found := find_repeated_owner(data, names["inputs"], names["output"], said, sign)
+    ) is not None:
+        said = owners_answer(found, yes, plan_only)
+        read = partial(read, groups=None if said == NO_OWNERS else said)
+        public = read(present=names["output"])
+    with show_progress():
         rows = public.inputs.rows if isinstance(public.inputs, BlockTable) else len(public.inputs)
         with explained():
             plan = asked.plan(rows, groups=public.groups)
@@ -111,17 +114,17 @@ def bounds_command(
     if plan_only:
         return
     if not (yes or _agreed(plan)):
-        complain(f"nothing was chosen. {progress.fate()}")
+        print_error(f"nothing was chosen. {state.budget_outcome()}")
         raise typer.Exit(1)
-    progress.ledger = None if book is None else WatchedLedger(book)
-    with working() as step:
+    state.ledger = None if book is None else WatchedLedger(book)
+    with show_progress() as step:
         step("Reading the private column and choosing")
-        progress.private = True
-        now = read(private=True)
-        if now.outputs is None or not same_columns(now, public):
+        state.private = True
+        now = read(outputs=names["output"])
+        if now.outputs is None or not now.same_public_columns(public):
             raise CommandError(f"{printable(data)} changed since the plan; start again")
         y: Any = now.outputs
-        with explained(ours_only=True), threads(None):
+        with explained(ours_only=True), reading_threads(None):
             chosen = private_bounds(
                 y[names["output"][0]] if isinstance(y, pd.DataFrame) else y,
                 candidates,
@@ -130,40 +133,21 @@ def bounds_command(
                 now.groups,
                 inputs=now.inputs,
                 columns=told.columns or None,
-                ledger=progress.ledger,
+                ledger=state.ledger,
                 dataset=dataset,
             )
-        progress.private = False
+        state.private = False
     if as_json:
         print_json({"lo": chosen.lo, "hi": chosen.hi, "epsilon": epsilon, **plan.to_dict()})
         return
     say(
         screen(),
         f"Bounds of {names['output'][0]}: {chosen.lo:g} to {chosen.hi:g}. They cost epsilon = "
-        f"{epsilon:g}. A release with --bounds {chosen.lo:g},{chosen.hi:g} takes them for public "
-        "ones and states its own epsilon without this: count both, in one ledger. `cloakgp release "
-        "--bounds private` chooses bounds and states the total itself.",
+        f"{epsilon:g}, {for_whom(plan.most_rows)}. A release with --bounds "
+        f"{chosen.lo:g},{chosen.hi:g} takes them for public ones and states its own epsilon "
+        "without this: count both, in one ledger. `cloakgp release --bounds private` chooses "
+        "bounds and states the total itself.",
     )
-
-
-def _read(
-    data: Path,
-    inputs: tuple[str, ...],
-    output: tuple[str, ...],
-    owners: str | None,
-    sign: str,
-    *,
-    private: bool,
-    **kinds: Any,
-) -> Columns:
-    """Read the columns as a release reads them, so that a ledger knows the people again.
-
-    In blocks, the private column is named here and opened by the core.
-    """
-    if come_in_blocks(data, owners):
-        return scan_columns(data, inputs, output, **kinds)
-    wanted: dict[str, Any] = {"outputs" if private else "present": output}
-    return read_columns(data, inputs, owners, decimal=sign, **wanted, **kinds)
 
 
 def _show(plan: BoundsPlan, as_json: bool) -> None:
@@ -174,11 +158,7 @@ def _show(plan: BoundsPlan, as_json: bool) -> None:
 
 
 def _agreed(plan: BoundsPlan) -> bool:
-    print(
+    return confirm(
         f"This spends epsilon = {plan.epsilon:g} of the privacy of the people behind {plan.rows} "
-        "rows. What is chosen cannot be taken back.\nChoose now? [y/N] ",
-        end="",
-        file=sys.stderr,
-        flush=True,
+        f"rows, {for_whom(plan.most_rows)}. What is chosen cannot be taken back.\nChoose now?"
     )
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -16,33 +16,32 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cloakgp.cli.preflight import check_file
-from cloakgp.cli.screen import print_json, screen, working
-from cloakgp.cli.settings.options import (
+from cloakgp.app.outputs import check_file
+from cloakgp.app.tables.columns import read_columns, reading_threads
+from cloakgp.app.wording import explained
+from cloakgp.cli.options import (
     AsJson,
     Dates,
     Decimal,
     Levels,
     Missing,
     flag,
+    input_settings,
     number_option,
     path_option,
     read_setting,
-    told_inputs,
 )
-from cloakgp.cli.tables import read_columns
-from cloakgp.cli.tables.blocks import come_in_blocks, scan_columns
-from cloakgp.cli.wording import explained
-from cloakgp.cli.workers import threads
-from cloakgp.errors import CommandError, printable
-from cloakgp.estimators.people import identity_of
+from cloakgp.cli.terminal import confirm, print_json, screen, show_progress
+from cloakgp.data.blocks.table import BlockTable
+from cloakgp.data.columns import recognise
+from cloakgp.data.table import identity_of
+from cloakgp.errors import CommandError, brief, printable
 from cloakgp.files import write_file
-from cloakgp.inputs.columns import recognise
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
 from cloakgp.privacy.ledger.address import SCHEMA as DEFAULT_SCHEMA
-from cloakgp.privacy.ledger.address import checked_schema
+from cloakgp.privacy.ledger.address import own_schema
 from cloakgp.privacy.ledger.tables import PARTS, sql
 
 #: Lines of a table, at most; ``--json`` and ``export`` give all.
@@ -120,7 +119,7 @@ def open_command(
         return
     _say(
         f"{balance.dataset} may spend epsilon = {balance.epsilon:g} at delta = {balance.delta:g} "
-        f"in all; {rounded_down(balance.remaining)} is left for one more release. Kept in "
+        f"in all; left for one more release: {_left_in_words(asdict(balance))}. Kept in "
         f"{book.name}."
     )
 
@@ -219,7 +218,7 @@ def copy_command(
         old.verify()
         if not (yes or _agreed(old, new)):
             raise CommandError(f"not moved; {old.name} is as it was")
-        with working("Moving every entry"):
+        with show_progress("Moving every entry"):
             head = old.move_to(new)
         entries = new.history()
     if as_json:
@@ -240,9 +239,7 @@ def _agreed(old: Ledger, new: Ledger) -> bool:
             "ask on; give --yes to agree in advance"
         )
     names = printable(old.name), printable(new.name)
-    question = f"{names[0]} will be closed, and {names[1]} goes on from there.\nMove now? [y/N] "
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return confirm(f"{names[0]} will be closed, and {names[1]} goes on from there.\nMove now?")
 
 
 @app.command(
@@ -261,9 +258,9 @@ def sql_command(
 ) -> None:
     """Print the SQL that makes the tables and the roles of a ledger on PostgreSQL."""
     if only not in (None, "tables", "roles"):
-        raise CommandError(f"--only must be tables or roles, got {printable(repr(only))}")
+        raise CommandError(f"--only must be tables or roles, got {brief(repr(only))}")
     with explained():
-        parts = [sql(part, checked_schema(schema)) for part in PARTS if only in (None, part)]
+        parts = [sql(part, own_schema(schema)) for part in PARTS if only in (None, part)]
     print("BEGIN;\n\n" + "\n".join(parts) + "\nCOMMIT;")
 
 
@@ -296,12 +293,23 @@ def _account(report: dict[str, Any]) -> Table:
     for line in report["spends"][-MOST_LINES:]:
         told = (line["what"], _minute(line), line["who"], _short(line), f"{line['epsilon']:.4g}")
         grid.add_row(*_cells(*told))
-    left = rounded_down(report["remaining"])
     grid.add_row(*_cells("all together", "", "", "", f"{report['spent']:.4g}"), style="bold")
-    grid.add_row(*_cells("left for one more release", "", "", "", left), style="bold")
+    for noise, left in _left(report).items():
+        row = _cells(f"left for one more: {noise}", "", "", "", left)
+        grid.add_row(*row, style="bold")
     if len(report["spends"]) > MOST_LINES:
         grid.caption = f"{len(report['spends']) - MOST_LINES} earlier ones are not listed"
     return grid
+
+
+def _left(report: dict[str, Any]) -> dict[str, str]:
+    """Return what one more release may spend, by its noise; a cap without delta has one kind."""
+    left = {"Laplace": rounded_down(report["remaining_pure"])}
+    return left | ({"Gaussian": rounded_down(report["remaining"])} if report["delta"] else {})
+
+
+def _left_in_words(report: dict[str, Any]) -> str:
+    return ", ".join(f"{left} with {noise} noise" for noise, left in _left(report).items())
 
 
 def _grid(title: str | None, names: tuple[str, ...]) -> Table:
@@ -349,13 +357,16 @@ def _inputs(
         raise CommandError("--inputs-from and --inputs belong together: a table, and its columns")
     if path is None or names is None:
         return None
-    settings = told_inputs(tuple(name.strip() for name in names.split(",")), **columns)
-    kinds = {"stated": settings.columns, "found_levels": settings.found_levels}
-    if come_in_blocks(path):
-        with working("Looking at the inputs"), threads(None):
-            table: Any = scan_columns(path, settings.inputs, **kinds).inputs  # type: ignore[arg-type]
+    settings = input_settings(tuple(name.strip() for name in names.split(",")), **columns)
+    with show_progress("Looking at the inputs"), reading_threads(None):
+        table: Any = read_columns(
+            path,
+            settings.inputs,
+            decimal=read_setting("decimal", decimal),
+            stated=settings.columns,
+            found_levels=settings.found_levels,
+        ).inputs
+        if isinstance(table, BlockTable):
             return identity_of(table)
-    sign = read_setting("decimal", decimal)
-    read: Any = read_columns(path, settings.inputs, decimal=sign, **kinds).inputs  # type: ignore[arg-type]
-    encoding = recognise(read, settings.columns)
-    return read.to_numpy() if encoding is None else encoding.rows(read, "the table")
+    encoding = recognise(table, settings.columns)
+    return table.to_numpy() if encoding is None else encoding.rows(table, "the table")

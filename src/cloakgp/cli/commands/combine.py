@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from cloakgp.cli.preflight import check_file
-from cloakgp.cli.screen import print_json, say, screen, working
-from cloakgp.cli.settings.options import AsJson, Force, flag, path_option, read_path
-from cloakgp.cli.wording import in_options
+from cloakgp.app.outputs import check_file
+from cloakgp.app.wording import explained
+from cloakgp.cli.options import AsJson, Force, flag, path_option, read_path
+from cloakgp.cli.terminal import print_json, say, screen, show_progress
 from cloakgp.errors import CommandError
-from cloakgp.release.combine.words import for_whom
+from cloakgp.release.combine.statement import for_whom
 from cloakgp.release.release import Release
 
 EXAMPLES = (
@@ -47,14 +47,15 @@ def combine_command(
     """
     check_file("--out", out, (".cloakgp",), force)
     loaded = [Release.load(path) for path in releases]
-    try:
-        with working("Decoding all releases together"):
-            combined = Release.combine(
-                loaded, people="disjoint" if disjoint else "unknown", learn=learn
-            )
-            combined.latent(combined.facts.points[:1])  # what cannot predict is not written
-    except ValueError as error:  # all of this is public
-        raise CommandError(in_options(str(error).replace("learn=True", "--learn"))) from None
+    # All of this is public.
+    with (
+        explained(names={"learn": "learn_together"}),
+        show_progress("Decoding all releases together"),
+    ):
+        combined = Release.combine(
+            loaded, people="disjoint" if disjoint else "unknown", learn=learn
+        )
+        combined.latent(combined.facts.points[:1])  # what cannot predict is not written
     if not (combined.private or not_private):
         raise CommandError(
             "these releases are NOT private; give --not-private to write their combination anyway"
@@ -76,6 +77,6 @@ def combine_command(
     say(
         screen(),
         f"Wrote {out}: {len(combined.members)} releases, {combined.published_values} noisy numbers "
-        f"about {combined.facts.people:,} people.\nGuarantee: {for_whom(combined)}."
+        f"about {combined.facts.counted}.\nGuarantee: {for_whom(combined)}."
         "\nNothing private was read and nothing was spent.",
     )

@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from cloakgp.cli.job import Job
-from cloakgp.cli.outputs import RELEASE, picture_of_plan, predictions
-from cloakgp.cli.progress import Progress
-from cloakgp.cli.publish import publish
+from cloakgp.app.job import Job
+from cloakgp.app.outputs import RELEASE, plan_picture, predictions
+from cloakgp.app.publish import publish
+from cloakgp.app.settings import gather_settings
+from cloakgp.app.settings.declarations import option_of
+from cloakgp.app.spending import RunState
+from cloakgp.app.tables.files import to_csv
+from cloakgp.app.tables.points import read_points
+from cloakgp.cli.options import path_option
 from cloakgp.cli.reports import (
     plan_report,
     show_comparisons,
@@ -19,12 +26,7 @@ from cloakgp.cli.reports import (
     show_release,
     show_verification,
 )
-from cloakgp.cli.screen import heading, screen, table, working
-from cloakgp.cli.settings import Settings
-from cloakgp.cli.settings.declared import option_of
-from cloakgp.cli.settings.options import path_option
-from cloakgp.cli.tables import to_csv
-from cloakgp.cli.tables.points import read_points
+from cloakgp.cli.terminal import rich_table, screen, show_progress
 from cloakgp.datasets import make_diagnoses, make_heights
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
@@ -38,7 +40,6 @@ DEMO: dict[str, Any] = {
     "output": "height_cm",
     "bounds": "40,200",
     "epsilon": 1,
-    "delta": 1e-5,
 }
 DEMO_LABELS: dict[str, Any] = {
     "task": "classification",
@@ -46,7 +47,6 @@ DEMO_LABELS: dict[str, Any] = {
     "output": "diagnosis",
     "classes": "no,yes",
     "epsilon": 1,
-    "delta": 1e-5,
 }
 
 
@@ -56,50 +56,60 @@ def demo_command(
 ) -> None:
     """Plan, release, predict and verify on made-up people: their heights, then a diagnosis."""
     console = screen()
-    people = to_csv(make_heights(n=400, random_state=0))
+    people = to_csv(make_heights(n=2000, random_state=0))
     data = out / "heights.csv"
     if out.exists() and any(out.iterdir()) and not (data.exists() and data.read_bytes() == people):
         raise CommandError(f"{printable(out)} is not the folder of an earlier demo; give another")
     out.mkdir(parents=True, exist_ok=True)
     write_file(data, people)
-    settings = Settings.gather(DEMO)
+    settings = gather_settings(DEMO)
     flags = _flags(DEMO)
-    heading(console, "Plan: what would it cost?", f"cloakgp plan {data} {flags}")
-    with working() as step:
+    _heading(console, "Plan: what would it cost?", f"cloakgp plan {data} {flags}")
+    with show_progress() as step:
         job = Job.read(data, settings, to_release=True)
         plan = job.plan()
         report = plan_report(plan, settings, step)
-    write_file(out / "plan.png", picture_of_plan(plan, settings.output, ".png"))
+    write_file(out / "plan.png", plan_picture(plan, settings.output, ".png"))
     show_plan(console, plan, settings)
     show_comparisons(console, plan, report)
-    heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")
-    with working() as step:
+    _heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")
+    with show_progress() as step:
         release = publish(job, plan, out, ctx.obj, step)
     show_release(console, release, out)
-    heading(console, "Predict: free", f"cloakgp predict {out / RELEASE} --at age=0:80:9")
-    console.print(table(predictions(release, read_points("age=0:80:9", release.facts.encoding))))
-    heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
+    _heading(console, "Predict: free", f"cloakgp predict {out / RELEASE} --at age=0:80:9")
+    console.print(
+        rich_table(predictions(release, read_points("age=0:80:9", release.facts.encoding)))
+    )
+    _heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
     loaded = Release.load(out / RELEASE)
     show_verification(console, loaded, loaded.verify())
     _demo_of_labels(out, ctx.obj)
 
 
-def _demo_of_labels(out: Path, progress: Progress) -> None:
+def _demo_of_labels(out: Path, state: RunState) -> None:
     """Release the probability of a diagnosis by age, in a folder of its own."""
     console, folder = screen(), out / "diagnosis"
     data = out / "diagnoses.csv"
     write_file(data, to_csv(make_diagnoses()))
-    settings, flags = Settings.gather(DEMO_LABELS), _flags(DEMO_LABELS)
+    settings, flags = gather_settings(DEMO_LABELS), _flags(DEMO_LABELS)
     command = f"cloakgp release {data} {flags} --out {folder} --force"
-    heading(console, "Classification: the probability of a diagnosis", command)
-    progress.released = None
-    with working() as step:
+    _heading(console, "Classification: the probability of a diagnosis", command)
+    state.released = None
+    with show_progress() as step:
         job = Job.read(data, settings, to_release=True)
-        release = publish(job, job.plan(), folder, progress, step)
+        release = publish(job, job.plan(), folder, state, step)
     show_release(console, release, folder)
-    heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
+    _heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
     frame = predictions(release, read_points("age=20:90:8", release.facts.encoding))
-    console.print(table(frame[["age", "diagnosis", "diagnosis_p_no", "diagnosis_p_yes"]]))
+    console.print(rich_table(frame[["age", "diagnosis", "diagnosis_p_no", "diagnosis_p_yes"]]))
+
+
+def _heading(console: Console, title: str, command: str) -> None:
+    """Start a step of the demo with the command that does the same."""
+    console.print()
+    console.rule(Text(title, "bold"), align="left", style="dim")
+    console.print(Text(f"$ {printable(command)}", "cyan"), soft_wrap=True)
+    console.print()
 
 
 def _flags(settings: dict[str, Any]) -> str:

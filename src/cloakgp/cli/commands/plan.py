@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from cloakgp.cli.job import Job
-from cloakgp.cli.outputs import picture_of_plan
-from cloakgp.cli.preflight import check_picture
-from cloakgp.cli.reports import plan_report, show_comparisons, show_plan
-from cloakgp.cli.screen import print_json, screen, working
-from cloakgp.cli.settings import Settings
-from cloakgp.cli.settings.options import (
+from cloakgp.app.job import Job
+from cloakgp.app.outputs import PICTURE_ENDINGS, check_file, plan_picture
+from cloakgp.app.settings import Settings
+from cloakgp.app.wording import explained
+from cloakgp.cli.consent import ask_owners
+from cloakgp.cli.options import (
     AsJson,
     Config,
     Data,
@@ -22,7 +21,8 @@ from cloakgp.cli.settings.options import (
     path_option,
     takes_settings,
 )
-from cloakgp.cli.wording import explained
+from cloakgp.cli.reports import plan_report, show_comparisons, show_plan
+from cloakgp.cli.terminal import print_json, screen, show_progress
 from cloakgp.errors import CommandError
 from cloakgp.files import write_file
 
@@ -40,7 +40,7 @@ def plan_command(
     data: Data,
     config: Config = None,
     required_std: Annotated[
-        float | None, number_option("Find the smallest epsilon whose noise stays below this")
+        float | None, number_option("Find the smallest epsilon whose error stays below this")
     ] = None,
     compare: Annotated[
         bool, flag("--compare/--no-compare", "Compare other budgets and designs")
@@ -52,21 +52,22 @@ def plan_command(
 ) -> None:
     """See what a release would cost before you spend.  Never opens the private column."""
     if plot is not None:
-        check_picture(plot)
+        check_file("--plot", plot, PICTURE_ENDINGS)
     if required_std is not None and not required_std > 0:
         raise CommandError(f"--required-std must be a number > 0, got {required_std:g}")
-    with working():
+    with show_progress():
         job = Job.read(data, settings)
+        job, _ = ask_owners(job, yes=False, plan_only=True)
         plan = job.plan()
     if plot is not None:
-        with working("Drawing the noise, and other budgets"), explained():
-            picture = picture_of_plan(plan, settings.output, plot.suffix, required_std)
+        with show_progress("Drawing the noise, and other budgets"), explained():
+            picture = plan_picture(plan, settings.output, plot.suffix, required_std)
         write_file(plot, picture)
     if not as_json:
         show_plan(screen(), plan, settings)
-    with working() as step:
+    with show_progress() as step:
         report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
-        if compare and settings.groups is not None:
+        if compare and settings.owners is not None:
             step("Comparing rows for each person (--no-compare skips this)")
             report["limits"] = job.compare_max_rows().to_dict("records")
     if as_json:

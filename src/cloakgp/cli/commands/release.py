@@ -5,32 +5,23 @@ Both ask first, spend once, and write the release with everything that follows f
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from cloakgp.cli.job import Job
-from cloakgp.cli.preflight import check_folder, check_ledger, check_outputs
-from cloakgp.cli.progress import Progress
-from cloakgp.cli.publish import publish
+from cloakgp.app.job import Job
+from cloakgp.app.outputs import check_folder, check_outputs
+from cloakgp.app.publish import publish
+from cloakgp.app.settings import Settings
+from cloakgp.app.spending import RunState, check_ledger
+from cloakgp.cli.consent import agrees_to_spend, ask_owners, check_consent
+from cloakgp.cli.options import Config, Data, Force, Yes, flag, path_option, takes_settings
 from cloakgp.cli.reports import show_plan, show_release, show_search
-from cloakgp.cli.screen import complain, screen, working
-from cloakgp.cli.settings import Settings
-from cloakgp.cli.settings.options import (
-    Config,
-    Data,
-    Force,
-    Yes,
-    flag,
-    path_option,
-    takes_settings,
-)
+from cloakgp.cli.terminal import print_error, screen, show_progress
 from cloakgp.errors import CommandError
-from cloakgp.plan.plan import Plan
-from cloakgp.plan.search import SearchPlan
+from cloakgp.release.plan import Plan
+from cloakgp.release.search_plan import SearchPlan
 
 RELEASE_EXAMPLES = (
     "Examples:\n\n"
@@ -63,9 +54,11 @@ def release_command(
         raise CommandError("candidates to choose from are for `cloakgp select`; leave them out")
     check_outputs(settings)
     check_folder(out, (data, config, settings.ledger, settings.at), force)
-    with working():
+    with show_progress():
         job = Job.read(data, settings, to_release=True)
         check_ledger(settings)
+    job, settings = ask_owners(job, yes, to_release=True)
+    with show_progress():
         plan = job.plan()
     show_plan(screen(), plan, settings)
     _spend(job, plan, out, ctx.obj, yes)
@@ -91,9 +84,11 @@ def select_command(
         check_consent(yes)
         check_outputs(settings)
         check_folder(out, (data, config, settings.ledger, settings.at), force)
-    with working() as step:
+    with show_progress():
         job = Job.read(data, settings, to_release=not plan_only, searching=True)
         check_ledger(settings)
+    job, _ = ask_owners(job, yes, plan_only, to_release=not plan_only, searching=True)
+    with show_progress() as step:
         step("Planning every candidate for every fold")
         plan = job.plan_search()
     show_search(screen(), plan)
@@ -101,36 +96,11 @@ def select_command(
         _spend(job, plan, out, ctx.obj, yes)
 
 
-def check_consent(yes: bool) -> None:
-    """Refuse to spend if nobody can be asked and nobody agreed in advance."""
-    if not (yes or sys.stdin.isatty()):
-        raise CommandError(
-            "a release spends privacy budget for good, so it asks first, but there is no terminal "
-            "to ask on; look at `cloakgp plan`, then give --yes to agree in advance."
-        )
-
-
-def _spend(job: Job, plan: Plan | SearchPlan, out: Path, progress: Progress, yes: bool) -> None:
+def _spend(job: Job, plan: Plan | SearchPlan, out: Path, state: RunState, yes: bool) -> None:
     """Ask, publish, and say what was published."""
-    if not (yes or _agreed(plan)):
-        complain(f"not released. {progress.fate()}")
+    if not (yes or agrees_to_spend(plan)):
+        print_error(f"not released. {state.budget_outcome()}")
         raise typer.Exit(1)
-    with working() as step:
-        release = publish(job, plan, out, progress, step)
+    with show_progress() as step:
+        release = publish(job, plan, out, state, step)
     show_release(screen(), release, out)
-
-
-def _agreed(plan: Plan | SearchPlan) -> bool:
-    if isinstance(plan, SearchPlan):
-        rows, owners = len(plan.X), plan.groups
-        epsilon, people = plan.total_epsilon, rows if owners is None else len(np.unique(owners))
-    else:
-        epsilon, people = plan.total_epsilon, plan.facts.people
-    print(
-        f"This spends epsilon = {epsilon:g} and delta = {plan.delta:g} of the privacy of "
-        f"{people} people. What is published cannot be taken back.\nRelease now? [y/N] ",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

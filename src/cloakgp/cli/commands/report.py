@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from cloakgp.cli.preflight import check_file
-from cloakgp.cli.screen import say, screen, working
-from cloakgp.cli.settings.options import Force, Saved, flag, path_option
-from cloakgp.cli.signatures import AllowedSigners, Identity, Key, Signature, found_signature
-from cloakgp.cli.wording import explained
+from cloakgp.app.outputs import check_file
+from cloakgp.app.wording import explained
+from cloakgp.cli.commands.sign import AllowedSigners, Identity, Key, Signature, check_signed
+from cloakgp.cli.options import Force, Saved, flag, path_option
+from cloakgp.cli.terminal import say, screen, show_progress
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
 from cloakgp.release.release import Release
-from cloakgp.release.report.page import report_page
-from cloakgp.release.report.registry import registry_yaml
+from cloakgp.report.page import report_page
+from cloakgp.report.registry import registry_yaml
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -51,10 +51,10 @@ def report_command(
         raise CommandError(
             f"{printable(release)} is NOT private; give --not-private to write its page anyway"
         )
-    signed = found_signature(loaded, release, key, allowed_signers, identity, signature)
+    signed = check_signed(loaded, release, key, allowed_signers, identity, signature)
     if not signed.ok:
         raise CommandError(f"no page was written. {signed}")
-    with working() as step, explained():
+    with show_progress() as step, explained():
         step("Drawing the page")
         entry = None if registry is None else registry_yaml(loaded)
         page = report_page(loaded, signed)

@@ -1,4 +1,7 @@
-"""``cloakgp sign``: a detached signature beside a release, made by ssh-keygen."""
+"""``cloakgp sign``: a detached signature beside a release, made by ssh-keygen.
+
+``check_signed`` and its options are for the commands that say who signed a release.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,45 @@ import hashlib
 from pathlib import Path
 from typing import Annotated
 
-from cloakgp.cli.preflight import check_file
-from cloakgp.cli.screen import say, screen
-from cloakgp.cli.settings.options import Force, Saved, flag, path_option
-from cloakgp.cli.wording import explained
+import typer
+
+from cloakgp.app.outputs import check_file
+from cloakgp.app.wording import explained
+from cloakgp.cli.options import Force, Saved, flag, path_option
+from cloakgp.cli.terminal import say, screen
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
 from cloakgp.release.release import Release
-from cloakgp.release.signature.check import ENDING, signature_beside
-from cloakgp.release.signature.sign import signature_of
-from cloakgp.release.signature.sshsig import read_signature
+from cloakgp.release.signature.check import (
+    ENDING,
+    SignatureCheck,
+    check_signature,
+    signature_beside,
+    trusted,
+    without_key,
+)
+from cloakgp.release.signature.sshsig import read_signature, sign
 
 EXAMPLES = (
     "Examples:\n\n"
     "cloakgp sign pub/release.cloakgp --key ~/.ssh/id_ed25519\n\n"
     "cloakgp verify pub/release.cloakgp --key office.pub"
 )
+
+Key = Annotated[Path | None, path_option("The publisher's public key", "FILE.pub")]
+AllowedSigners = Annotated[
+    Path | None, path_option("Who may sign with which key, as ssh-keygen reads it", "FILE")
+]
+Identity = Annotated[
+    str | None,
+    typer.Option(
+        help="Who should have signed, by --allowed-signers", metavar="NAME", show_default=False
+    ),
+]
+Signature = Annotated[
+    Path | None, path_option("The signature (default: RELEASE.sig beside it)", "FILE.sig")
+]
+_ADVICE = "give --key, or --allowed-signers and --identity, to check it"
 
 
 def sign_command(
@@ -50,10 +76,30 @@ def sign_command(
     if hashlib.sha256(content).digest() != loaded.digest("sha256"):
         raise CommandError(f"{printable(release)} has changed since it was checked; sign it again")
     with explained():
-        signature = signature_of(content, key)
+        signature = sign(content, key)
     write_file(beside, signature, "signature")
     say(
         screen(),
         f"Wrote {beside}, by the key {read_signature(signature).key.name}. Publish it beside the "
         "release, and the public key somewhere else, where readers know it is yours.",
     )
+
+
+def check_signed(
+    release: Release,
+    path: Path,
+    key: Path | None,
+    allowed_signers: Path | None,
+    identity: str | None,
+    signature: Path | None,
+) -> SignatureCheck:
+    """Return what is known of the signature of a release file, by what was given to check it."""
+    if not (key or allowed_signers or identity):
+        if signature is not None:
+            raise CommandError(f"--signature alone shows nothing; {_ADVICE}")
+        return without_key(path, _ADVICE)
+    if key and (allowed_signers or identity):
+        raise CommandError("give --key, or --allowed-signers and --identity, not both")
+    with explained():
+        trust = trusted(key, allowed_signers, identity)
+        return check_signature(release.digest, signature or signature_beside(path), trust)

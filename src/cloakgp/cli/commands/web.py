@@ -8,15 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from cloakgp.cli.screen import say, screen
-from cloakgp.cli.settings.options import (
+from cloakgp.app.settings.gather import read_config
+from cloakgp.cli.options import (
     Config,
     flag,
     path_option,
     read_path,
     setting_option,
 )
-from cloakgp.cli.settings.settings import read_config
+from cloakgp.cli.terminal import say, screen
 from cloakgp.errors import CommandError
 
 EXAMPLES = (

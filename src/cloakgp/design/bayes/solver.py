@@ -1,7 +1,8 @@
-"""Which method: descent on T where it is small, a saddle point in (P, Y) everywhere else.
+"""Which algorithm: L-BFGS on T where it is small, Newton on a saddle point everywhere else.
 
-Descent is quickest where it works, but gets lost where some directions are told a thousand times
-louder than others.  The saddle point costs more to start and then never hesitates.
+L-BFGS is quickest where it works, but slow where the sketch is ill-conditioned.  The saddle point
+costs more to start and then never hesitates.  Whatever has found it, a sketch is certified for the
+real people, and turned to the fewest rows that are as good.
 """
 
 from __future__ import annotations
@@ -10,78 +11,151 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloakgp.design.bayes.certificate import certify
-from cloakgp.design.bayes.few import solve_few
-from cloakgp.design.bayes.many import Solution, solve_many
-from cloakgp.design.bayes.people import People, columns_of, slices
-from cloakgp.design.bayes.problem import Problem
-from cloakgp.design.result import Array
+from cloakgp.design.bayes.blocks import Population, block_spans, columns_of
+from cloakgp.design.bayes.certificate import CertifiedSketch, certify, relative_gap, sketch_value
+from cloakgp.design.bayes.lbfgs import lbfgs, solve_lbfgs
+from cloakgp.design.bayes.newton import solve_newton
+from cloakgp.design.bayes.problem import BlockedPrior, DenseProblem, Prior, find_equal
+from cloakgp.design.result import TARGET_GAP, Array, Design, status_of
+from cloakgp.design.workload import empty_design
+from cloakgp.errors import ParameterError
+from cloakgp.threads import single_threaded
 
-#: Up to this many people, and entries of T, descent is tried first, for so many iterations.
-FEW_PEOPLE, FEW_ENTRIES, BRISK = 500, 20_000, 300
+#: Above this many people, equal ones are not looked for: clusters find them, too.
+MERGE_MAX_PEOPLE = 20_000
+#: Up to this many people, and entries of T, L-BFGS is tried first, for so many iterations.
+LBFGS_MAX_PEOPLE, LBFGS_MAX_ENTRIES, LBFGS_FIRST_MAX_ITER = 500, 20_000, 300
+#: Iterations of L-BFGS near the best sketch for other noise, each time rows are added to it.
+NEAR_MAX_ITER = 40
 #: Rows of T below this share of the largest are candidates to drop, boldest first.
-SMALL_ROWS = (1e-1, 1e-2, 1e-3, 1e-4)
+DROP_RTOLS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
-def solve(people: People, gap: float) -> tuple[Solution, str]:
+@single_threaded
+def bayes(
+    prior: Prior, *, rank: int | None = None, gap: float = TARGET_GAP, near: Array | None = None
+) -> Design:
+    """Return the sketch after which the workload's posterior variance is least.
+
+    Parameters
+    ----------
+    prior : Prior
+        What is believed in public before the release.
+    rank : int, default=None
+        Publish at most this many values; the certificate still compares with the best sketch of any
+        rank.  None: as many as are worth it.
+    gap : float, default=1e-06
+        How exact the design is to be.
+    near : array of shape (r, N), default=None
+        The best sketch for other noise: a short descent from there is quick and usually good enough
+        to look at, and its certificate says how good.
+
+    Returns
+    -------
+    design : Design
+        ``value`` is the variance that is left, summed over the weighted workload.
+
+    See Also
+    --------
+    total : The least total noise, whatever is known beforehand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.design import Prior, bayes
+    >>> C = np.random.default_rng(0).normal(size=(3, 20))  # three predictions from 20 people
+    >>> design = bayes(Prior.independent(C, variance=0.1, sigma=3.7))
+    >>> bool(np.all(np.linalg.norm(design.T, axis=0) <= 1 + 1e-12)), design.certified
+    (True, True)
+    """
+    if rank is not None and rank < 1:
+        raise ParameterError("{rank} must be at least 1, got {!r}", rank)
+    N = prior.C.shape[1]
+    people = BlockedPrior.from_prior(prior)
+    if people is None:
+        return empty_design(N, prior.floor)
+    if N > MERGE_MAX_PEOPLE:
+        found, reason = solve(people, gap)
+    else:
+        found, reason = _solve_merged(prior, people, gap, near)
+    found = drop_rows(people, found, max(gap, found.gap))
+    if rank is not None and rank < len(found.T):
+        T, more, _ = lbfgs(DenseProblem.from_population(people), found.T[:rank], gap)
+        value = sketch_value(people, T)
+        found, reason = CertifiedSketch(T, value, found.bound, found.steps + more), "capped rank"
+    value = found.value + people.tail
+    relative = relative_gap(value, found.bound)
+    status = status_of(relative, found.steps, reason)
+    return Design(found.T, value * people.unit, relative, status)
+
+
+def _solve_merged(
+    prior: Prior, people: Population, gap: float, near: Array | None
+) -> tuple[CertifiedSketch, str]:
+    """Solve with equal people, to ten digits, as one; the certificate is of the real people."""
+    first, member, count = find_equal(prior)
+    if near is None and len(first) == len(member):
+        return solve(people, gap)
+    distinct = DenseProblem.from_population(people).merged(first, count)
+    if near is None:
+        merged, reason = solve(distinct, gap)
+    else:
+        T, steps, reason = solve_lbfgs(distinct, gap, NEAR_MAX_ITER, near[:, first])
+        merged = CertifiedSketch(T, np.inf, 0.0, steps)  # what counts is certified below
+    T = merged.T[:, member]
+    real = certify(people, columns_of(T), gap=gap)
+    if merged.gap <= gap < real.gap:
+        # A sketch alone does not always say how good it is: what has led to it says more.
+        return solve(people, gap)
+    return CertifiedSketch(T, real.value, real.bound, merged.steps), reason
+
+
+def solve(people: Population, gap: float) -> tuple[CertifiedSketch, str]:
     """Return a sketch of everybody with its certificate, and why it is no better."""
-    best: Solution | None = None
+    best: CertifiedSketch | None = None
     steps, reason = 0, ""
     entries = people.count * len(people.totals.VL)
-    if people.count <= FEW_PEOPLE and entries <= FEW_ENTRIES:
-        best, reason = _descend(people, gap, BRISK)
+    if people.count <= LBFGS_MAX_PEOPLE and entries <= LBFGS_MAX_ENTRIES:
+        best, reason = _solve_dense(people, gap, LBFGS_FIRST_MAX_ITER)
         steps = best.steps
         if best.gap <= gap:
             return best, reason
-    found = solve_many(people, gap, None if best is None else best.T)
+    found = solve_newton(people, gap, None if best is None else best.T)
     if found is not None:
         steps += found.steps
         best = found if best is None or found.gap < best.gap else best
         reason = "the saddle point is as good as floating point allows"
     if best is None or best.gap > gap:
-        found, reason = _descend(people, gap, None)
+        found, reason = _solve_dense(people, gap, None)
         steps += found.steps
         best = found if best is None or found.gap < best.gap else best
     return replace(best, steps=steps), reason
 
 
-def _descend(people: People, gap: float, most: int | None) -> tuple[Solution, str]:
-    T, steps, reason = solve_few(whole(people), gap, most)
+def _solve_dense(
+    people: Population, gap: float, max_iter: int | None
+) -> tuple[CertifiedSketch, str]:
+    """Solve by L-BFGS, with everybody in memory."""
+    T, steps, reason = solve_lbfgs(DenseProblem.from_population(people), gap, max_iter)
     found = certify(people, columns_of(T), gap=gap)
-    return Solution(T, found.value, found.bound, steps), reason
+    return CertifiedSketch(T, found.value, found.bound, steps), reason
 
 
-def whole(people: People) -> Problem:
-    """Return the problem with everybody in memory."""
-    if isinstance(people, Problem):
-        return people
-    blocks = list(people.blocks())
-    V = np.hstack([block.V for block in blocks])
-    L = np.vstack([block.L for block in blocks])
-    return Problem(V, np.hstack([block.a for block in blocks]), L, people.sigma, people.floor)
-
-
-def shorten(people: People, found: Solution, gap: float) -> Solution:
+def drop_rows(people: Population, found: CertifiedSketch, gap: float) -> CertifiedSketch:
     """Turn T to its main directions, in place, and keep the fewest rows that are good enough."""
     T = found.T
     gram = np.zeros((len(T), len(T)))
-    for place in slices(people.count):
-        gram += T[:, place] @ T[:, place].T
+    for span in block_spans(people.count):
+        gram += T[:, span] @ T[:, span].T
     size, turn = np.linalg.eigh(gram)
     size, turn = np.sqrt(np.maximum(size[::-1], 0.0)), turn[:, ::-1]
-    for place in slices(people.count):
-        T[:, place] = turn.T @ T[:, place]
-    for share in SMALL_ROWS:
+    for span in block_spans(people.count):
+        T[:, span] = turn.T @ T[:, span]
+    for share in DROP_RTOLS:
         r = max(1, int(np.sum(size > share * size[0])))
         if r == len(T):
             break
-        value = value_of(people, T[:r])
+        value = sketch_value(people, T[:r])
         if value - found.bound <= gap * value:
             return replace(found, T=T[:r].copy(), value=value)
     return found
-
-
-def value_of(people: People, T: Array) -> float:
-    """Return the value of a sketch."""
-    nothing = np.zeros((people.totals.VL.shape[0],) * 2)
-    return certify(people, columns_of(T), gap=np.inf, prices=nothing).value

@@ -14,8 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from cloakgp.estimators.people import are_many
+from cloakgp.data.table import goes_into_bins, in_canonical_order, read_table
+from cloakgp.errors import ParameterError
 from cloakgp.privacy import Fold
+from cloakgp.release.search_plan import draw_outputs
+from cloakgp.threads import single_threaded
 
 Array = NDArray[np.float64]
 
@@ -24,8 +27,8 @@ FOLD_GAP = 1e-3
 
 
 @dataclass(frozen=True)
-class Table:
-    """The public part of the data of a search."""
+class FoldInputs:
+    """The public inputs of a search, and how they are split."""
 
     rows: Any  # (N, L), or a frame of raw inputs if they are not all numbers
     splits: list[tuple[NDArray[Any], NDArray[Any]]]  # (train, test) row numbers
@@ -49,52 +52,59 @@ def split_rows(
     if isinstance(splitter, int) and not isinstance(cv, bool):
         people = len(X) if owners is None else len(np.unique(owners))
         if not 2 <= splitter <= people:
-            raise ValueError(
-                f"cv must be a number of folds from 2 to the {people} people, got {splitter!r}"
+            raise ParameterError(
+                "{cv} must be a number of folds from 2 to the {} people, got {!r}", people, splitter
             )
-        # A person's rows stay together.  The order of rows is public, and so is this seed.
+        # A person's rows stay together.  Rows are in the order of what they hold.
         folds = KFold(splitter, shuffle=True, random_state=0)
         splitter = folds if owners is None else GroupKFold(splitter)
     if isinstance(splitter, str) or not hasattr(splitter, "split"):
-        raise ValueError(f"cv must be a number of folds or a splitter, got {cv!r}")
+        raise ParameterError("{cv} must be a number of folds or a splitter, got {!r}", cv)
     try:
         splits = list(splitter.split(X, None, owners))
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"cv={cv!r} cannot split these rows by X and groups alone ({error}); use one "
-            "that does not need the private outputs, such as KFold"
+        raise ParameterError(
+            "{cv:{!r}} cannot split these rows by X and groups alone ({}); use one that does not "
+            "need the private outputs, such as KFold",
+            cv,
+            error,
         ) from None
     tested = np.concatenate([test for _, test in splits])
     if len(np.unique(tested)) < len(tested):
-        raise ValueError(f"cv={cv!r} tests a row in several folds; use one such as KFold")
+        raise ParameterError("{cv:{!r}} tests a row in several folds; use one such as KFold", cv)
     return splits
 
 
-def plan_folds(estimator: Any, table: Table) -> list[Fold]:
+def plan_folds(estimator: Any, table: FoldInputs) -> list[Fold]:
     """Plan a candidate for every fold, as a release of the training part would be."""
     largest = max(len(train) for train, _ in table.splits)
-    if are_many(largest, estimator.inducing, table.owners):
-        raise ValueError(
-            f"a private search cannot train on {largest} people, who would be gathered at places; "
-            "give a number of inducing inputs, for instance inducing=50, or fewer people"
+    if goes_into_bins(largest, estimator.inducing, table.owners is not None):
+        raise ParameterError(
+            "a private search cannot train on {} people, who would be gathered at places; give a "
+            "number of inducing inputs, for instance {inducing:50}, or fewer people",
+            largest,
         )
-    estimator._gap = FOLD_GAP
+    estimator.design_gap = FOLD_GAP
     folds = []
     for train, test in table.splits:
         groups = None if table.owners is None else table.owners[train]
-        plan = estimator.plan(_some(table.rows, train), at=table.points, groups=groups)
-        tested = plan.facts.rows_of(_some(table.rows, test))
-        folds.append(Fold(test, train, *plan.linear_predictor(tested)))
+        rows = _some(table.rows, train)
+        order = in_canonical_order(read_table(rows, groups, estimator.columns)).order
+        plan = estimator.plan(rows, at=table.points, groups=groups)
+        tested = plan.spec.rows_of(_some(table.rows, test))
+        # The columns of a plan are in canonical order.
+        folds.append(Fold(test, train[order], *plan.linear_predictor(tested)))
     return folds
 
 
-def plan_candidate(estimator: Any, table: Table, draws: int, seed: int) -> Predictors:
+@single_threaded
+def plan_candidate(estimator: Any, table: FoldInputs, draws: int, seed: int) -> Predictors:
     """Plan a candidate, and draw so many made-up data sets from its prior."""
     folds = plan_folds(estimator, table)
     outputs = np.empty((0, len(table.rows)))
     if draws:
-        facts = estimator.public_facts(table.rows, at=_some(table.rows, slice(1)))
-        outputs = facts.draw_outputs(draws, np.random.default_rng([0, seed]))
+        spec = estimator.public_facts(table.rows, at=_some(table.rows, slice(1)))
+        outputs = draw_outputs(spec, draws, np.random.default_rng([0, seed]))
     return Predictors(folds, outputs)
 
 
@@ -102,7 +112,7 @@ def _some(rows: Any, chosen: Any) -> Any:
     return rows.iloc[chosen] if isinstance(rows, pd.DataFrame) else rows[chosen]
 
 
-def plan_alone(estimator: Any, table: Table) -> Predictors | None:
+def plan_alone(estimator: Any, table: FoldInputs) -> Predictors | None:
     """Plan the estimator as it is, without a search; None if it cannot be used as it is."""
     try:
         return plan_candidate(estimator, table, 0, 0)

@@ -1,61 +1,64 @@
-"""The public half of a private search: every candidate planned for every fold, and the budget.
-
-A candidate's predictions are linear in the outputs plus noise of known size, as those of a release
-of the training part would be.  Nothing here sees y or spends anything.
+"""The plan of a private search, from its settings and public inputs alone: what choice and release
+spend, what each candidate would predict in each fold, and how sensitive its loss is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Literal, get_args
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from rich import progress as rich_progress
 from rich.console import Console
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from cloakgp.estimators.base import PrivateGP
+from cloakgp.data.checks import as_float
+from cloakgp.data.columns import Columns
+from cloakgp.data.table import Table, bounded, in_canonical_order, read_table
+from cloakgp.errors import KILLED, ParameterError
+from cloakgp.estimators.base import PrivateGP, request_for
+from cloakgp.estimators.bounds import chosen_before
 from cloakgp.estimators.classification import PrivateGPClassifier
-from cloakgp.estimators.kept import Kept, kept_of
 from cloakgp.estimators.regression import PrivateGPRegressor
-from cloakgp.estimators.search.budget import SearchBudget
 from cloakgp.estimators.search.folds import (
+    FoldInputs,
     Predictors,
-    Table,
     plan_alone,
     plan_candidate,
     split_rows,
 )
-from cloakgp.inputs.checks import as_float, owner_codes
-from cloakgp.inputs.columns import Columns
-from cloakgp.inputs.frames import column_names
-from cloakgp.plan.request import OF_SPENDS, Request, settings_of
-from cloakgp.plan.rows import points_of
-from cloakgp.plan.search import SearchPlan
-from cloakgp.plan.search_forecast import draws_by_candidate, forecast
+from cloakgp.estimators.steps import mechanisms_for
 from cloakgp.privacy import (
+    Budget,
+    Spend,
     recommend_split,
+    split_budget,
+    total_guarantee,
     utility_sensitivity,
 )
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism, check_choice, spend_kind
+from cloakgp.privacy.mechanism.calibration import Calibration
+from cloakgp.release.request import OF_SPENDS, Request, settings_of
+from cloakgp.release.search_plan import SearchPlan, draws_by_candidate, forecast
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]
 
 #: What a search must not vary: the budget, and what the private outputs are.
-FIXED = ("epsilon", "delta", "calibration", "bounds", "classes")
+FIXED = ("epsilon", "delta", "calibration", "mechanism", "bounds", "classes")
 #: What does not change a plan, or shows in its folds.
 UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OF_SPENDS)
 
 
-class Planning:
-    """How a search is planned, from the parameters of the search."""
+class SearchSettings(Protocol):
+    """The parameters of a search that its plan follows from."""
 
     estimator: Any
     param_grid: Any
@@ -69,227 +72,152 @@ class Planning:
     n_jobs: int | None
     verbose: int
 
-    def plan(
-        self,
-        X: ArrayLike,
-        at: ArrayLike | None = None,
-        groups: Any = None,
-        max_rows: int | None = None,
-    ) -> SearchPlan:
-        """Work out sensitivities, and how well the search can be expected to choose.  Reads no y.
 
-        This is nearly all the work of a search: pass the plan on to ``fit``.
+@dataclass(frozen=True)
+class SearchBudget:
+    """The shares of choice and release; all of it is public."""
 
-        Parameters
-        ----------
-        X : array or data frame of shape (N, L)
-            Public inputs, one row for each output.
-        at : array or data frame of shape (P, L), default=None
-            The points that matter (the workload).  None: a summary of X, weighted by people.
-        groups : array of shape (N,), default=None
-            The owner of each row, if people own several: their rows are protected together.
-            None: every row is another person.
-        max_rows : int, default=None
-            At most this many rows of each owner count, chosen without their outputs; less noise for
-            all.  None: all rows.
+    selection_epsilon: float  # 0: there is nothing to choose
+    release_epsilon: float
+    delta: float  # 0: of Laplace noise
+    calibration: Calibration
+    mechanism: Mechanism
 
-        Returns
-        -------
-        plan : SearchPlan
-            What would be spent, the sensitivity and noise of each candidate, the chance of choosing
-            the best, and whether the search is likely to pay.
-        """
-        candidates = self._candidates()
-        request = self._request(kept_of(X, groups, max_rows, self.estimator.columns), at)
-        rows, owners = request.X, request.groups
-        table = Table(
-            raw_inputs(request, rows),
-            split_rows(self.cv, rows, owners),
-            raw_inputs(request, request.at),
-            owners,
+    @property
+    def noise(self) -> Literal["laplace", "gaussian"]:
+        """Which noise the release adds."""
+        return "laplace" if self.delta == 0.0 else "gaussian"
+
+    def spends(self, refit: bool = True) -> tuple[Spend, ...]:
+        """Return what is spent, in order; the release only if it follows."""
+        spends = []
+        if self.selection_epsilon > 0.0:
+            spends.append(Spend(spend_kind(self.mechanism), self.selection_epsilon))
+        release = Budget(self.release_epsilon, self.delta, self.calibration, mechanism=self.noise)
+        if refit:
+            spends.append(Spend.of(release))
+        return tuple(spends)
+
+    def total_epsilon(self, refit: bool = True) -> float:
+        """Return the ε of everything together, at ``delta``."""
+        if self.selection_epsilon == 0.0:
+            return self.release_epsilon if refit else 0.0
+        return total_guarantee(self.spends(refit), self.delta)
+
+    @classmethod
+    def shared(cls, epsilon: float, share: float, **facts: Any) -> SearchBudget:
+        """Give the choice a share of ``epsilon``, and the release all that is left then."""
+        if facts["delta"] == 0.0:  # pure spends add up
+            return cls(share * epsilon, epsilon - share * epsilon, **facts)
+        kind = spend_kind(facts["mechanism"])
+        split = split_budget(epsilon, facts["delta"], selection=share * epsilon, kind=kind)
+        return cls(split.selection.size, split.release_epsilon, **facts)
+
+
+def search_table(search: SearchSettings, X: Any, groups: Any, max_contributions: Any) -> Table:
+    """Return the public table of a search, in an order of its own."""
+    table = read_table(X, groups, search.estimator.columns)
+    if table.blocks is not None:
+        raise ValueError(
+            "a private search needs everybody in memory, and X comes in blocks; give one table"
         )
-        budget = self._budget(table, len(candidates), request.inputs)
-        found, alone = self._predictors(candidates, table, budget, request.inputs)
-        bounds, loss = _bounds_of(self.estimator), self._loss()
-        sensitivities = np.array(
-            [utility_sensitivity(each.folds, bounds, loss, owners) for each in found]
+    return bounded(in_canonical_order(table), max_contributions)
+
+
+def search_request(search: SearchSettings, table: Table, at: Any) -> Request:
+    """Return what the plan of a search is asked for: all of it public."""
+    inner = settings_of(search.estimator, without=())
+    settings = settings_of(search, without=UNPLANNED)
+    settings["estimator"] = type(search.estimator).__name__
+    settings |= {f"estimator__{name}": value for name, value in inner.items()}
+    return request_for(type(search).__name__, settings, search.estimator.bounds, table, at)
+
+
+def candidates_of(search: SearchSettings) -> list[Params]:
+    """Return the candidates, or refuse a search that makes no sense."""
+    if not isinstance(search.estimator, PrivateGPRegressor | PrivateGPClassifier):
+        raise ValueError(
+            "a private search is for PrivateGPRegressor and for PrivateGPClassifier with two "
+            f"classes, got {type(search.estimator).__name__}"
         )
-        kept = self._kept(sensitivities)
-        if kept.sum() == 1 and len(candidates) > 1:
-            budget, only = self._whole_budget(), int(np.flatnonzero(kept)[0])
-            best = self._with(candidates[only], budget.release_epsilon, request.inputs)
-            found[only] = plan_candidate(best, table, 0, 0)
-        plan = SearchPlan(
-            candidates=tuple(candidates),
-            folds=tuple(tuple(each.folds) for each in found),
-            sensitivities=sensitivities,
-            noise=np.array([_typical_noise(each) for each in found]),
-            kept=kept,
-            bounds=bounds,
-            loss=loss,
-            mechanism=self.mechanism,
-            selection_epsilon=budget.selection_epsilon,
-            release_epsilon=budget.release_epsilon,
-            delta=budget.delta,
-            spends=budget.spends(self.refit),
-            total_epsilon=budget.total_epsilon(self.refit),
-            refit=self.refit,
-            request=request,
+    for name in OF_SPENDS:
+        if getattr(search.estimator, name) is not None:
+            raise ValueError(f"give {name} to the search, not to its estimator")
+    check_choice(1.0, search.mechanism)
+    if search.loss not in get_args(Loss):
+        raise ValueError(f"loss must be one of {get_args(Loss)}, got {search.loss!r}")
+    candidates = list(ParameterGrid(search.param_grid))
+    if not candidates:
+        raise ParameterError("{param_grid} holds no candidates")
+    fixed = {name for params in candidates for name in params if name in (*FIXED, *OF_SPENDS)}
+    if fixed:
+        raise ParameterError(
+            "{param_grid} must not vary {}: the budget and what the outputs are belong to the "
+            "whole search",
+            ", ".join(sorted(fixed)),
         )
-        if plan.chosen is None or alone is None:
-            return plan
-        outputs = np.concatenate([each.outputs for each in found])
-        return replace(plan, forecast=forecast(plan, outputs, alone.folds, budget.total_epsilon()))
+    return candidates
 
-    def _candidates(self) -> list[Params]:
-        if not isinstance(self.estimator, PrivateGPRegressor | PrivateGPClassifier):
-            raise ValueError(
-                "a private search is for PrivateGPRegressor and for PrivateGPClassifier with two "
-                f"classes, got {type(self.estimator).__name__}"
-            )
-        for name in OF_SPENDS:
-            if getattr(self.estimator, name) is not None:
-                raise ValueError(f"give {name} to the search, not to its estimator")
-        check_choice(1.0, self.mechanism)
-        self._loss()
-        candidates = list(ParameterGrid(self.param_grid))
-        if not candidates:
-            raise ValueError("param_grid holds no candidates")
-        fixed = {name for params in candidates for name in params if name in (*FIXED, *OF_SPENDS)}
-        if fixed:
-            raise ValueError(
-                f"param_grid must not vary {', '.join(sorted(fixed))}: the budget and what the "
-                "outputs are belong to the whole search"
-            )
-        return candidates
 
-    def _loss(self) -> Loss:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}")
-        return self.loss
-
-    def _with(self, params: Params, release_epsilon: float, inputs: Columns | None = None) -> Any:
-        estimator: PrivateGP = clone(self.estimator)
-        if inputs is not None:  # as they are in the whole table: a fold may lack a level
-            estimator.set_params(columns=inputs.by_name)
-        estimator.set_params(**{name: clone(v, safe=False) for name, v in params.items()})
-        return estimator.set_params(epsilon=release_epsilon)
-
-    def _budget(self, table: Table, candidates: int, inputs: Columns | None) -> SearchBudget:
-        """Return what choice and release get."""
-        whole = self._whole_budget()
-        if candidates == 1:
-            return whole
-        total = as_float("epsilon", self.epsilon)
-        if self.split is None:
-            return replace(whole, selection_epsilon=total)
-        share: Any = self.split
-        if share == "auto":
-            share = self._recommended(table, candidates, inputs)
-        share = as_float("split", share)
-        if not 0.0 < share < 1.0:
-            raise ValueError(f'split must lie between 0 and 1, or be "auto", got {self.split!r}')
-        facts = {n: getattr(whole, n) for n in ("delta", "calibration", "mechanism")}
-        return SearchBudget.shared(total, share, **facts)
-
-    def _whole_budget(self) -> SearchBudget:
-        """Return the budget of a release that nothing has to be chosen for."""
-        total = as_float("epsilon", self.epsilon)
-        check_choice(total, self.mechanism)
-        calibration = self.estimator.calibration
-        if self.split is not None and calibration != "analytic":
-            raise ValueError("split needs calibration='analytic'; give both budgets instead")
-        release = as_float("epsilon", self.estimator.epsilon) if self.split is None else total
-        delta = as_float("delta", self.estimator.delta)
-        return SearchBudget(0.0, release, delta, calibration, self.mechanism)
-
-    def _recommended(self, table: Table, candidates: int, inputs: Columns | None) -> float:
-        """Share the budget by the noise of the estimator as it is, and a usual sensitivity."""
-        total = as_float("epsilon", self.epsilon)
-        estimator = self._with({}, 0.5 * total, inputs)
-        drawn = estimator.plan(table.rows, at=table.points)
-        lo, hi = _bounds_of(estimator)
-        # A person moves the loss by their own error and by about as much through others.
-        regret = 2.0 * 2.0 * (hi - lo) * math.log(max(candidates, 2))
-        # E|τz| = τ √(2/π), summed over people, for σ = 1
-        people = len(table.rows)
-        noise = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.facts.budget.sigma
-        split = recommend_split(
-            total,
-            drawn.delta,
-            regret=regret,
-            noise=max(noise, 1e-12),
-            kind=spend_kind(self.mechanism),
+def plan_search(search: SearchSettings, candidates: list[Params], request: Request) -> SearchPlan:
+    """Plan every candidate for every fold, and forecast how well the search would choose."""
+    inputs = FoldInputs(
+        raw_inputs(request, request.X),
+        split_rows(search.cv, request.X, request.groups),
+        raw_inputs(request, request.at),
+        request.groups,
+    )
+    budget = _budget(search, inputs, candidates, request.inputs)
+    found, alone = _predictors(search, candidates, inputs, budget, request.inputs)
+    bounds: tuple[float, float] = search.estimator.selection_bounds()
+    sensitivities = np.array(
+        [utility_sensitivity(each.folds, bounds, search.loss, request.groups) for each in found]
+    )
+    kept = _kept(search.max_sensitivity, sensitivities)
+    if kept.sum() == 1 and len(candidates) > 1:
+        budget, only = _whole_budget(search, budget.noise), int(np.flatnonzero(kept)[0])
+        best = candidate(
+            search, candidates[only], budget.release_epsilon, budget.noise, request.inputs
         )
-        return split.selection.size / total
+        found[only] = plan_candidate(best, inputs, 0, 0)
+    spends = budget.spends(search.refit)
+    plan = SearchPlan(
+        candidates=tuple(candidates),
+        folds=tuple(tuple(each.folds) for each in found),
+        sensitivities=sensitivities,
+        noise=np.array([_typical_noise(each) for each in found]),
+        kept=kept,
+        bounds=bounds,
+        loss=search.loss,
+        mechanism=search.mechanism,
+        selection_epsilon=budget.selection_epsilon,
+        release_epsilon=budget.release_epsilon,
+        delta=budget.delta,
+        spends=spends,
+        total_epsilon=budget.total_epsilon(search.refit),
+        refit=search.refit,
+        request=request,
+        bounds_choice=chosen_before(search.estimator.bounds, spends, budget.delta),
+    )
+    if plan.chosen is None or alone is None:
+        return plan
+    outputs = np.concatenate([each.outputs for each in found])
+    return replace(plan, forecast=forecast(plan, outputs, alone.folds, budget.total_epsilon()))
 
-    def _predictors(
-        self,
-        candidates: list[Params],
-        table: Table,
-        budget: SearchBudget,
-        inputs: Columns | None,
-    ) -> tuple[list[Predictors], Predictors | None]:
-        """Plan every candidate and, to compare with, the estimator as it is with all of the budget.
 
-        In parallel, showing how far they are.
-        """
-        draws = draws_by_candidate(len(candidates))
-        tasks = [
-            delayed(plan_candidate)(
-                self._with(params, budget.release_epsilon, inputs), table, count, seed
-            )
-            for seed, (params, count) in enumerate(zip(candidates, draws, strict=True))
-        ]
-        if len(candidates) > 1:
-            alone = self._with({}, budget.total_epsilon(), inputs)
-            tasks.append(delayed(plan_alone)(alone, table))
-        found: list[Any] = list(self._shown(tasks))
-        return found[: len(candidates)], found[-1] if len(candidates) > 1 else None
-
-    def _kept(self, sensitivities: Array) -> NDArray[np.bool_]:
-        limit: float = math.inf
-        if self.max_sensitivity == "median":
-            limit = float(np.median(sensitivities))
-        elif self.max_sensitivity is not None:
-            limit = as_float("max_sensitivity", self.max_sensitivity)
-        kept = np.asarray(sensitivities <= limit, dtype=np.bool_)
-        if not kept.any():
-            raise ValueError(
-                f"max_sensitivity={limit:g} leaves no candidate; the least sensitive one has "
-                f"{sensitivities.min():.4g}"
-            )
-        return kept
-
-    def _shown(self, tasks: Sequence[Any]) -> Iterator[Any]:
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
-        console = Console(stderr=True)
-        hidden = not (self.verbose and console.is_terminal)
-        with rich_progress.Progress(console=console, transient=True, disable=hidden) as bar:
-            task = bar.add_task("Planning candidates", total=len(tasks))
-            for result in results:
-                bar.advance(task)
-                yield result
-
-    def _request(self, kept: Kept, at: Any) -> Request:
-        """Return what a plan is asked for: all of it public."""
-        X, (rows, inputs) = kept.X, kept.encoded(self.estimator.columns)
-        names, inner = column_names(X), settings_of(self.estimator, without=())
-        return Request(
-            maker=type(self).__name__,
-            X=rows,
-            names=names,
-            inputs=inputs,
-            at=None
-            if at is None
-            else np.asarray(points_of(at, inputs, names, rows.shape[1], "at")),
-            groups=owner_codes(kept.groups, len(rows), X),
-            limit=kept.limit,
-            exposure=None,
-            settings=settings_of(self, without=UNPLANNED)
-            | {"estimator": type(self.estimator).__name__}
-            | {f"estimator__{name}": value for name, value in inner.items()},
-        )
+def candidate(
+    search: SearchSettings,
+    params: Params,
+    release_epsilon: float,
+    noise: str,
+    inputs: Columns | None,
+) -> Any:
+    """Return the estimator with the settings of a candidate and the budget of the release."""
+    estimator: PrivateGP = clone(search.estimator)
+    if inputs is not None:  # as they are in the whole table: a fold may lack a level
+        estimator.set_params(columns=inputs.by_name)
+    estimator.set_params(**{name: clone(v, safe=False) for name, v in params.items()})
+    return estimator.set_params(epsilon=release_epsilon, mechanism=noise)
 
 
 def raw_inputs(request: Request, rows: Array | None) -> Any:
@@ -298,11 +226,150 @@ def raw_inputs(request: Request, rows: Array | None) -> Any:
     return rows if inputs is None or rows is None else inputs.frame(inputs.collapse(rows))
 
 
+def _budget(
+    search: SearchSettings, table: FoldInputs, candidates: list[Params], inputs: Columns | None
+) -> SearchBudget:
+    """Return what choice and release get."""
+    whole = _whole_budget(search, _noise(search, table, candidates, inputs))
+    if len(candidates) == 1:
+        return whole
+    total = as_float("epsilon", search.epsilon)
+    if search.split is None:
+        return replace(whole, selection_epsilon=total)
+    share: Any = search.split
+    if share == "auto":
+        share = _recommended_share(search, table, len(candidates), whole.noise, inputs)
+    share = as_float("split", share)
+    if not 0.0 < share < 1.0:
+        raise ValueError(f'split must lie between 0 and 1, or be "auto", got {search.split!r}')
+    return SearchBudget.shared(
+        total,
+        share,
+        delta=whole.delta,
+        calibration=whole.calibration,
+        mechanism=whole.mechanism,
+    )
+
+
+def _noise(
+    search: SearchSettings, table: FoldInputs, candidates: list[Params], inputs: Columns | None
+) -> str:
+    """Return the noise of all candidates: the better one for the estimator as it is."""
+    total = as_float("epsilon", search.epsilon)
+    every = [candidate(search, p, total, search.estimator.mechanism, inputs) for p in candidates]
+    if any("laplace" not in mechanisms_for(each) for each in every):
+        return "gaussian"
+    if search.estimator.mechanism != "auto":
+        return str(search.estimator.mechanism)
+    alone = candidate(search, {}, total, "auto", inputs)
+    if set(mechanisms_for(alone)) != {"laplace", "gaussian"}:
+        return "gaussian"
+    drawn = alone.plan(table.rows, at=table.points, groups=table.owners)
+    return str(drawn.spec.mechanism)
+
+
+def _whole_budget(search: SearchSettings, noise: str) -> SearchBudget:
+    """Return the budget of a release that nothing has to be chosen for."""
+    total, estimator = as_float("epsilon", search.epsilon), search.estimator
+    if search.split is not None and estimator.calibration != "analytic":
+        raise ParameterError("split needs {calibration:'analytic'}; give both budgets instead")
+    release = as_float("epsilon", estimator.epsilon) if search.split is None else total
+    for epsilon in (total, release):
+        check_choice(epsilon, search.mechanism)
+    delta = 0.0 if noise == "laplace" else as_float("delta", estimator.delta)
+    return SearchBudget(0.0, release, delta, estimator.calibration, search.mechanism)
+
+
+def _recommended_share(
+    search: SearchSettings,
+    table: FoldInputs,
+    candidates: int,
+    noise: str,
+    inputs: Columns | None,
+) -> float:
+    """Share the budget by the noise of the estimator as it is, and a usual sensitivity."""
+    total = as_float("epsilon", search.epsilon)
+    estimator = candidate(search, {}, 0.5 * total, noise, inputs)
+    drawn = estimator.plan(table.rows, at=table.points)
+    lo, hi = estimator.selection_bounds()
+    # A person moves the loss by their own error and by about as much through others.
+    regret = 2.0 * 2.0 * (hi - lo) * math.log(max(candidates, 2))
+    # E|τz| = τ √(2/π), summed over people, for σ = 1
+    people = len(table.rows)
+    added = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.facts.budget.sigma
+    if noise == "laplace":  # regret/ε_s + added √2/(ε − ε_s) is least here
+        both = math.sqrt(regret), math.sqrt(max(added, 1e-12) * math.sqrt(2.0))
+        return both[0] / sum(both)
+    split = recommend_split(
+        total,
+        drawn.delta,
+        regret=regret,
+        noise=max(added, 1e-12),
+        kind=spend_kind(search.mechanism),
+    )
+    return split.selection.size / total
+
+
+def _predictors(
+    search: SearchSettings,
+    candidates: list[Params],
+    table: FoldInputs,
+    budget: SearchBudget,
+    inputs: Columns | None,
+) -> tuple[list[Predictors], Predictors | None]:
+    """Plan every candidate and, to compare with, the estimator as it is with all of the budget.
+
+    In parallel, showing how far they are.
+    """
+    draws = draws_by_candidate(len(candidates))
+    tasks = [
+        delayed(plan_candidate)(
+            candidate(search, params, budget.release_epsilon, budget.noise, inputs),
+            table,
+            count,
+            seed,
+        )
+        for seed, (params, count) in enumerate(zip(candidates, draws, strict=True))
+    ]
+    if len(candidates) > 1:
+        alone = candidate(search, {}, budget.total_epsilon(), budget.noise, inputs)
+        tasks.append(delayed(plan_alone)(alone, table))
+    found: list[Any] = list(_shown(search, tasks))
+    return found[: len(candidates)], found[-1] if len(candidates) > 1 else None
+
+
+def _shown(search: SearchSettings, tasks: Sequence[Any]) -> Iterator[Any]:
+    workers = Parallel(n_jobs=search.n_jobs, return_as="generator")
+    console = Console(stderr=True)
+    hidden = not (search.verbose and console.is_terminal)
+    with rich_progress.Progress(console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("Planning candidates", total=len(tasks))
+        try:
+            for result in workers(tasks):
+                bar.advance(task)
+                yield result
+        except BrokenExecutor:
+            raise ValueError(KILLED) from None
+
+
+def _kept(
+    max_sensitivity: float | Literal["median"] | None, sensitivities: Array
+) -> NDArray[np.bool_]:
+    """Return which candidates are left by the public threshold on their sensitivities."""
+    limit: float = math.inf
+    if max_sensitivity == "median":
+        limit = float(np.median(sensitivities))
+    elif max_sensitivity is not None:
+        limit = as_float("max_sensitivity", max_sensitivity)
+    kept = np.asarray(sensitivities <= limit, dtype=np.bool_)
+    if not kept.any():
+        raise ValueError(
+            f"max_sensitivity={limit:g} leaves no candidate; the least sensitive one has "
+            f"{sensitivities.min():.4g}"
+        )
+    return kept
+
+
 def _typical_noise(found: Predictors) -> float:
     """Return the root mean square of the noise of a release, over all tested rows."""
     return float(np.sqrt(np.mean(np.concatenate([np.square(f.tau) for f in found.folds]))))
-
-
-def _bounds_of(estimator: Any) -> tuple[float, float]:
-    bounds: tuple[float, float] = estimator.selection_bounds()
-    return bounds

@@ -1,14 +1,11 @@
-"""``PrivateGridSearch``: hyperparameters chosen privately, by cross-validation.
+"""``PrivateGridSearch``: candidates planned in public, one chosen by the core, then released.
 
-Every candidate is planned for every fold, in public (``planning``).  The core computes the expected
-losses from y and leaves nothing of them but a private choice.  Choice and release are accounted
-for together.
+Losses are made of y and stay in the core: no score of a candidate is computed or kept here.
 """
 
 from __future__ import annotations
 
 import uuid
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -19,39 +16,57 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from cloakgp.errors import NotPrivateWarning
-from cloakgp.estimators.accounts import LedgerParameter, open_account
+from cloakgp.data.checks import check_apart, one_column, warn_if_reordered
+from cloakgp.data.frames import column_names
+from cloakgp.data.table import outputs_in_order
+from cloakgp.errors import NotPrivateWarning, warn_user
 from cloakgp.estimators.base import checked_plan
-from cloakgp.estimators.bounds import check_private
+from cloakgp.estimators.bounds import check_private, told_of, unrecorded
 from cloakgp.estimators.classification import PrivateGPClassifier
-from cloakgp.estimators.kept import kept_of
-from cloakgp.estimators.repeats import counted_already, note_spend, warn_if_repeated
-from cloakgp.estimators.search.delegates import Delegates
-from cloakgp.estimators.search.planning import Planning, raw_inputs
-from cloakgp.inputs.checks import check_apart, one_column, warn_if_reordered
-from cloakgp.inputs.frames import column_names
-from cloakgp.plan.bounds import total_of
-from cloakgp.plan.parts import RowLimit
-from cloakgp.plan.request import OF_SPENDS
-from cloakgp.plan.search import SearchPlan
-from cloakgp.privacy import (
-    Choice,
-    Noise,
-    Selection,
-    Spend,
-    select,
-    select_labels,
+from cloakgp.estimators.parameters import accepts_max_rows, documented
+from cloakgp.estimators.search.planning import (
+    candidate,
+    candidates_of,
+    plan_search,
+    raw_inputs,
+    search_request,
+    search_table,
 )
+from cloakgp.estimators.spending import (
+    LedgerParameter,
+    counted_already,
+    note_spend,
+    open_account,
+    spending,
+    warn_if_repeated,
+)
+from cloakgp.privacy import Choice, Noise, Selection, Spend, select, select_labels
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
+from cloakgp.release.bounds_plan import total_of
 from cloakgp.release.release import Release
+from cloakgp.release.request import OF_SPENDS
+from cloakgp.release.search_plan import SearchPlan
+from cloakgp.release.spec import RowLimit
+from cloakgp.threads import single_threaded
 
-Array = NDArray[np.float64]
-Params = dict[str, Any]
+
+def _delegated(name: str) -> Any:
+    """Offer a method if the estimator has it."""
+
+    def check(search: Any) -> bool:
+        # Raises an AttributeError that names the method.
+        getattr(getattr(search, "best_estimator_", search.estimator), name)
+        return True
+
+    return lambda method: available_if(check)(single_threaded(method))
 
 
-class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
+@single_threaded
+class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
     """Choose hyperparameters privately by cross-validation, then release with them.
 
     Every candidate is planned for every fold in public; the private choice sees the expected
@@ -114,7 +129,8 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
     selection_ : Selection or None
         What the private choice published; None if there was nothing to choose.
     total_epsilon_ : float
-        The ε of choice and release together, at the δ of the release.
+        The ε of choice and release together, at the δ of the release; of bounds that were chosen
+        privately before, too.
     n_features_in_ : int
         Number of inputs; only with ``refit``.
     feature_names_in_ : array of shape (L,)
@@ -155,6 +171,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
     (5,)
     """
 
+    best_estimator_: Any
     ledger: Any = LedgerParameter()
 
     def __init__(
@@ -190,6 +207,37 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         self.dataset = dataset
         self.random_state = random_state
 
+    @accepts_max_rows
+    @documented
+    def plan(
+        self,
+        X: ArrayLike,
+        at: ArrayLike | None = None,
+        groups: Any = None,
+        max_contributions: int | None = None,
+    ) -> SearchPlan:
+        """Work out sensitivities, and how well the search can be expected to choose.  Reads no y.
+
+        This is nearly all the work of a search: pass the plan on to ``fit``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (N, L)
+            Public inputs, one row for each output.
+        {shared}
+
+        Returns
+        -------
+        plan : SearchPlan
+            What would be spent, the sensitivity and noise of each candidate, the chance of choosing
+            the best, and whether the search is likely to pay.
+        """
+        candidates = candidates_of(self)
+        table = search_table(self, X, groups, max_contributions)
+        return plan_search(self, candidates, search_request(self, table, at))
+
+    @accepts_max_rows
+    @documented
     def fit(
         self,
         X: ArrayLike,
@@ -197,7 +245,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         at: ArrayLike | None = None,
         groups: Any = None,
         plan: SearchPlan | None = None,
-        max_rows: int | None = None,
+        max_contributions: int | None = None,
     ) -> Self:
         """Choose, and release with what was chosen: spends for both, once.
 
@@ -207,17 +255,10 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
             Public inputs, one row for each output.
         y : array or series of shape (N,)
             Private outputs: numbers within the bounds, or labels of two classes.
-        at : array or data frame of shape (P, L), default=None
-            The points that matter (the workload).  None: a summary of X, weighted by people.
-        groups : array of shape (N,), default=None
-            The owner of each row, if people own several: their rows are protected together.
-            None: every row is another person.
         plan : SearchPlan, default=None
             What ``plan`` returned for the same inputs and settings, which saves its work.  None: a
             plan is made.
-        max_rows : int, default=None
-            At most this many rows of each owner count, chosen without their outputs; less noise for
-            all.  None: all rows.
+        {shared}
 
         Returns
         -------
@@ -229,7 +270,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         BudgetExceeded
             If the spend does not fit under the cap of the ledger.  Nothing was spent.
         """
-        candidates = self._candidates()
+        candidates = candidates_of(self)
         for inducing in (self.estimator.inducing, *(c.get("inducing") for c in candidates)):
             check_apart(y, X, at=at, groups=groups, inducing=inducing)
         warn_if_reordered(X, y)
@@ -237,46 +278,45 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         seed = self.random_state
         if account is not None and seed is not None:
             raise ValueError("a trial with random_state cannot be recorded in a ledger")
-        check_private(getattr(self.estimator, "bounds", None), seed)
-        kept = kept_of(X, groups, max_rows, self.estimator.columns)
+        check_private(self.estimator.bounds, seed)
+        table = search_table(self, X, groups, max_contributions)
+        request = search_request(self, table, at)
         if plan is None:
-            plan = self.plan(X, at, groups, max_rows)
+            plan = plan_search(self, candidates, request)
         else:
-            checked_plan(plan, SearchPlan).request.check_same(self._request(kept, at))
-        X, y, people = kept.X, kept.outputs(y), kept.everybody
-        people = plan.X if people is None else people
+            checked_plan(plan, SearchPlan).request.check_same(request)
+        y, people = outputs_in_order(table, y, private=seed is None), table.identity
         one_column(y, len(plan.X))
         if plan.chosen is None:
             return self._fit_only(plan, X, y)
         release_id = uuid.uuid4().hex
         rehearsal = self._rehearsal()
         if account is None and rehearsal is None:
-            warn_if_repeated(people, list(plan.spends), plan.delta)
+            warn_if_repeated(people, list(plan.spends), self.estimator.delta)
         commit = None if account is None else self._commit(plan, account, release_id, people)
         choice = Choice(plan.selection_epsilon, plan.mechanism)
         options: dict[str, Any] = {
             "loss": plan.loss,
             "groups": plan.groups,
             "keep": plan.kept,
-            "noise": Noise(rehearsal, commit),
         }
-        if isinstance(self.estimator, PrivateGPClassifier):
-            classes = self.estimator.public_classes()
-            chosen = select_labels(plan.folds, y, classes, choice, **options)
-        else:
-            chosen = select(plan.folds, y, plan.bounds, choice, **options)
-        if commit is None and rehearsal is None:
-            note_spend(people, list(plan.spends))
+        with spending(Noise(rehearsal, commit)) as noise:
+            if isinstance(self.estimator, PrivateGPClassifier):
+                classes = self.estimator.public_classes()
+                chosen = select_labels(plan.folds, y, classes, choice, **options, noise=noise)
+            else:
+                chosen = select(plan.folds, y, plan.bounds, choice, **options, noise=noise)
+            if commit is None and rehearsal is None:
+                note_spend(people, list(plan.spends))
+            if plan.refit:
+                best = _planned(self, plan, chosen.index)
+                best.set_params(random_state=seed)
+                with counted_already():
+                    best.fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
+                release = replace(best.release_, release_id=release_id, selection=plan.chosen)
+                best.release_ = completed(release, plan.request.limit)
         self._report(plan, chosen.index, chosen)
         if plan.refit:
-            best = self._with(
-                plan.candidates[chosen.index], plan.release_epsilon, plan.request.inputs
-            )
-            best.set_params(random_state=seed)
-            with counted_already():
-                best.fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
-            release = replace(best.release_, release_id=release_id, selection=plan.chosen)
-            best.release_ = completed(release, plan.request.limit)
             self._keep(best)
         return self
 
@@ -284,7 +324,7 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         """Release with the one candidate that is left: an ordinary fit, with nothing to choose."""
         only = int(np.flatnonzero(plan.kept)[0])
         if plan.refit:
-            best = self._with(plan.candidates[only], plan.release_epsilon, plan.request.inputs)
+            best = _planned(self, plan, only)
             own = {name: getattr(self, name) for name in OF_SPENDS}
             best.set_params(**own).fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
             best.release_ = completed(best.release_, plan.request.limit)
@@ -309,14 +349,18 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _commit(
-        self, plan: SearchPlan, account: Any, release_id: str, people: Array
+        self, plan: SearchPlan, account: Any, release_id: str, people: NDArray[np.float64]
     ) -> Callable[[], object]:
         """Return what records the spend, once y has been found to be sound."""
         ledger, dataset = account
+        before = unrecorded(self.estimator.bounds, ledger, dataset)
+        spends, stated = (*before, *plan.spends), plan.total_epsilon
+        if before:
+            stated = total_of(spends, plan.delta)
         return partial(
             ledger.spend,
             dataset,
-            list(plan.spends),
+            list(spends),
             what=f"PrivateGridSearch.fit of {type(self.estimator).__name__}",
             parameters={
                 "candidates": int(plan.kept.sum()),
@@ -324,20 +368,20 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
                 "loss": plan.loss,
                 "selection_epsilon": plan.selection_epsilon,
                 "release_epsilon": plan.release_epsilon if plan.refit else None,
+                **told_of(self.estimator.bounds),
             },
             release_id=release_id,
             inputs=people,
-            stated=(plan.total_epsilon, plan.delta),
+            stated=(stated, plan.delta),
         )
 
     def _rehearsal(self) -> Any:
         if self.random_state is None:
             return None
-        warnings.warn(
+        warn_user(
             "random_state makes choice and noise repeatable, so the result is NOT private; use "
             "random_state=None for a real search",
             NotPrivateWarning,
-            stacklevel=3,
         )
         rng = check_random_state(self.random_state)
         draw = rng.exponential if self.mechanism == "permute-and-flip" else rng.gumbel
@@ -363,6 +407,148 @@ class PrivateGridSearch(Planning, Delegates, MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = plan.candidates[index]
         self.selection_ = chosen
         self.total_epsilon_ = plan.total_epsilon
+        if plan.bounds_choice is not None:
+            self.total_epsilon_ = plan.bounds_choice.total_epsilon
+
+    @property
+    def release_(self) -> Release:
+        """The release of the chosen candidate, which states what both cost together."""
+        release: Release = self._best().release_
+        return release
+
+    @property
+    def best_score_(self) -> float:
+        """There is none: a score of private outputs without noise would leak."""
+        raise AttributeError(
+            "a private search shows no scores, because they would leak; scoring other people with "
+            "score(X, y) costs nothing"
+        )
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The public classes."""
+        classes: NDArray[Any] = self.best_estimator_.classes_
+        return classes
+
+    @_delegated("predict")
+    def predict(self, X: ArrayLike, **options: Any) -> Any:
+        """Predict with the chosen candidate: nothing is spent.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        **options : dict
+            Those of the estimator's ``predict``, such as ``return_std``.
+
+        Returns
+        -------
+        prediction : array or tuple of arrays
+            What ``predict`` of the estimator returns.
+        """
+        return self._best().predict(X, **options)
+
+    @_delegated("predict_proba")
+    def predict_proba(self, X: ArrayLike) -> Any:
+        """Return the probability of each class at X with the chosen candidate.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        probabilities : array of shape (P, K)
+            One column for each class, in the order of ``classes_``.
+        """
+        return self._best().predict_proba(X)
+
+    @_delegated("decision_function")
+    def decision_function(self, X: ArrayLike) -> Any:
+        """Return the log-odds of the probability at X with the chosen candidate.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        log_odds : array of shape (P,)
+            Of the second class.
+        """
+        return self._best().decision_function(X)
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.95, **options: Any) -> Any:
+        """Return the lower and the upper end of an interval at X with the chosen candidate.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+        coverage : float, default=0.95
+            The probability that the interval holds what it is of.
+        **options : dict
+            Those of the estimator's ``predict_interval``: ``of`` and ``clip``.
+
+        Returns
+        -------
+        low, high : arrays of shape (P,)
+            The ends of the interval at each point.
+        """
+        return self._best().predict_interval(X, coverage, **options)
+
+    def uncertainty(self, X: ArrayLike) -> Any:
+        """Split the standard deviation at X into its parts, with the chosen candidate.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to predict at.
+
+        Returns
+        -------
+        parts : Uncertainty
+            Standard deviations ``latent`` (what would remain without privacy), ``dp`` (what privacy
+            adds), ``observation`` (how outputs scatter around f) and ``hyperparameters`` (what not
+            knowing them adds); ``curve`` is that of f, ``total`` that of one new output.
+        """
+        return self._best().uncertainty(X)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the score of the chosen candidate on other people; **not private**.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Inputs of people who were not in the fit.
+        y : array or series of shape (P,)
+            Their outputs.  What is done with the score is not covered by the guarantee.
+
+        Returns
+        -------
+        score : float
+            R² of a regressor, accuracy of a classifier.
+        """
+        return float(self._best().score(X, y))
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_index_")
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("there is no release to predict from (refit=False)")
+        return self.best_estimator_
+
+
+def _planned(search: PrivateGridSearch, plan: SearchPlan, index: int) -> Any:
+    """Return the estimator of a candidate, as it was planned."""
+    return candidate(
+        search,
+        plan.candidates[index],
+        plan.release_epsilon,
+        "laplace" if plan.delta == 0.0 else "gaussian",
+        plan.request.inputs,
+    )
 
 
 def completed(release: Release, limit: RowLimit | None) -> Release:
@@ -370,11 +556,11 @@ def completed(release: Release, limit: RowLimit | None) -> Release:
 
     Its bounds, if they were chosen privately, came before the choice of settings.
     """
-    release = replace(release, facts=replace(release.facts, limit=limit))
+    release = replace(release, spec=replace(release.spec, limit=limit))
     bounds = release.bounds_choice
     if bounds is None:
         return release
-    spends = (*release.choices, Spend.gaussian(release.facts.budget.sigma))
+    spends = (*release.choices, Spend.of(release.spec.budget))
     total = total_of(spends, release.delta)
     return replace(release, bounds_choice=replace(bounds, total_epsilon=total))
 
@@ -382,10 +568,8 @@ def completed(release: Release, limit: RowLimit | None) -> Release:
 def _like(X: Any, plan: SearchPlan) -> Any:
     """Return the planned rows with the names of X: what was planned is what is released."""
     rows, names = raw_inputs(plan.request, plan.X), column_names(X)
-    index = X.index if isinstance(X, pd.DataFrame) else None
-    if isinstance(rows, pd.DataFrame):
-        return rows if index is None else rows.set_axis(index)
-    return rows if names is None else pd.DataFrame(rows, columns=list(names), index=index)
+    plain = names is None or isinstance(rows, pd.DataFrame)
+    return rows if plain else pd.DataFrame(rows, columns=list(names or ()))
 
 
 def _points_of(plan: SearchPlan) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from cloakgp.gp.kernels.names import PointFunction, name_of
+from cloakgp.gp.kernels.gibbs import PointFunction, shown
 
 Array = NDArray[np.float64]
 
@@ -170,12 +170,12 @@ class Blend(Kernel):  # type: ignore[misc, unused-ignore]
         weights = np.asarray(self.weight(rows), dtype=np.float64)
         if weights.shape != (len(rows),):
             raise ValueError(
-                f"weight={name_of(self.weight)} gives shape {weights.shape} for {len(rows)} rows; "
+                f"weight={shown(self.weight)} gives shape {weights.shape} for {len(rows)} rows; "
                 f"it must return shape ({len(rows)},)"
             )
         if not ((weights >= 0) & (weights <= 1)).all():
             raise ValueError(
-                f"weight={name_of(self.weight)} gives values in [{weights.min():g}, "
+                f"weight={shown(self.weight)} gives values in [{weights.min():g}, "
                 f"{weights.max():g}]; they must lie in [0, 1]"
             )
         return weights
@@ -242,4 +242,4 @@ class Blend(Kernel):  # type: ignore[misc, unused-ignore]
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Blend({self.k_f!r}, {self.k_g!r}, weight={name_of(self.weight)})"
+        return f"Blend({self.k_f!r}, {self.k_g!r}, weight={shown(self.weight)})"

@@ -3,6 +3,7 @@
 The paper's section 5.3 says why it carries no information from dense regions into sparse ones.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from cloakgp.gp.kernels.names import PointFunction, name_of
-
 Array = NDArray[np.float64]
+#: A function of the place: rows of X, (n, L), to a number or numbers for each.
+PointFunction = Callable[[Array], ArrayLike]
 Bounds = tuple[float, float] | ArrayLike | str
 
 
@@ -77,12 +78,12 @@ class Gibbs(Kernel):  # type: ignore[misc, unused-ignore]
             values = np.broadcast_to(np.ravel(given), (rows, given.size)) if fits else given
         if not fits:
             raise ValueError(
-                f"lengthscale={name_of(self.lengthscale)} gives shape {given.shape} for X of shape "
+                f"lengthscale={shown(self.lengthscale)} gives shape {given.shape} for X of shape "
                 f"{X.shape}; it must be {wanted}"
             )
         if not (np.isfinite(values) & (values > 0)).all():
             raise ValueError(
-                f"lengthscale={name_of(self.lengthscale)} has a value that is not finite and > 0; "
+                f"lengthscale={shown(self.lengthscale)} has a value that is not finite and > 0; "
                 "every lengthscale must be positive"
             )
         return values
@@ -150,7 +151,7 @@ class Gibbs(Kernel):  # type: ignore[misc, unused-ignore]
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Gibbs(lengthscale={name_of(self.lengthscale)})"
+        return f"Gibbs(lengthscale={shown(self.lengthscale)})"
 
 
 def _gibbs_covariance(X: Array, Y: Array, X_scale: Array, Y_scale: Array) -> Array:
@@ -182,3 +183,13 @@ def _same(a: Any, b: Any) -> bool:
     if callable(a) or callable(b):
         return callable(a) and callable(b) and bool(a == b)
     return np.array_equal(np.asarray(a), np.asarray(b))
+
+
+def shown(value: object) -> str:
+    """Return a parameter as a short string: numbers to three digits, functions by their name."""
+    if callable(value):
+        return str(getattr(value, "__qualname__", repr(value)))
+    numbers = np.asarray(value, dtype=np.float64)
+    if numbers.ndim == 0:
+        return f"{numbers:.3g}"
+    return "[" + ", ".join(f"{number:.3g}" for number in numbers.ravel()) + "]"

@@ -5,7 +5,7 @@
     power   = factor ["**" number]
     factor  = number | name "(" arguments ")" | "(" sum ")"
 
-Nothing is evaluated: names come from one table, and an error points at its place.  What
+Nothing is evaluated: names are those of the registry, and an error points at its position.  What
 ``kernel_string`` writes, ``parse_kernel`` reads as the same kernel, to the last digit; it also
 reads what scikit-learn prints.
 """
@@ -14,58 +14,42 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
-from cloakgp.errors import CommandError, listed, printable
-from cloakgp.gp.kernels.blend import Blend, Logistic
-from cloakgp.gp.kernels.gibbs import Gibbs
+from cloakgp.errors import CommandError, Message, listed, printable
+from cloakgp.gp.kernels.registry import (
+    BOUNDS,
+    COLUMN,
+    FUNCTION,
+    KERNEL,
+    KERNELS,
+    LARGEST,
+    NON_NEGATIVE,
+    ORDER,
+    PARTS,
+    REAL,
+    SCALES,
+    SCALES_OR_FUNCTION,
+    SMALLEST,
+    KernelEntry,
+    ParameterKind,
+    Part,
+    read_parameters,
+)
 
 Kernel = Any  # scikit-learn has no type hints
 
-# What may stand for a parameter: its kind, and its value if it is left out (None: it must not be).
-_Parameters = dict[str, tuple[str, float | None]]
-_KERNELS: dict[str, tuple[Callable[..., Any], _Parameters]] = {
-    "RBF": (sk.RBF, {"length_scale": ("scales", None)}),
-    "Matern": (sk.Matern, {"length_scale": ("scales", None), "nu": ("order", 1.5)}),
-    "RationalQuadratic": (
-        sk.RationalQuadratic,
-        {"length_scale": ("positive", None), "alpha": ("positive", 1.0)},
-    ),
-    "ExpSineSquared": (
-        sk.ExpSineSquared,
-        {"length_scale": ("positive", None), "periodicity": ("positive", None)},
-    ),
-    "DotProduct": (sk.DotProduct, {"sigma_0": ("at least 0", None)}),
-    "Constant": (sk.ConstantKernel, {"constant_value": ("at least 0", None)}),
-    "White": (sk.WhiteKernel, {"noise_level": ("positive", None)}),
-    "Gibbs": (Gibbs, {"lengthscale": ("scales", None)}),
-    "Blend": (
-        Blend,
-        {"k_f": ("kernel", None), "k_g": ("kernel", None), "weight": ("weight", None)},
-    ),
-}
-_WEIGHTS: dict[str, tuple[Callable[..., Any], _Parameters]] = {
-    "Logistic": (
-        Logistic,
-        {"center": ("real", None), "width": ("real", None), "dimension": ("column", 0.0)},
-    ),
-}
-#: What scikit-learn prints for these.
-_OTHER_NAMES = {"WhiteKernel": "White", "ConstantKernel": "Constant"}
-#: Kinds of parameters that a fit could change; here nothing is fitted, so they are fixed.
-_FREE = ("scales", "positive", "at least 0")
+#: How tightly operators bind.
+_BINDS = {"+": 0, "*": 1, "**": 2}
 
 _TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<mark>\*\*|[-+*()\[\],=])"
 )
-#: Kernels square their parameters, and the square has to be a float too.
-_SMALLEST, _LARGEST = 1e-150, 1e150
-_MOST_TOKENS, _DEEPEST = 1000, 20
+MAX_TOKENS, MAX_DEPTH = 1000, 20
 
 
 def parse_kernel(text: str) -> Kernel:
@@ -94,7 +78,7 @@ class _Parser:
                 place += 1
                 continue
             found = _TOKEN.match(text, place)
-            if found is None or len(self.tokens) >= _MOST_TOKENS:
+            if found is None or len(self.tokens) >= MAX_TOKENS:
                 raise self.error("this is not allowed here" if found is None else "too long", place)
             self.tokens.append((str(found.lastgroup), found.group(), place))
             place = found.end()
@@ -105,7 +89,7 @@ class _Parser:
         start = max(0, place - 60)
         shown = "".join(c if c.isprintable() else "?" for c in self.text[start : place + 60])
         pointer = f"  {shown}\n  {' ' * (place - start)}^"
-        return CommandError(f"kernel, position {place + 1}: {problem}\n{pointer}")
+        return CommandError(Message("{kernel}, position {}: {}\n{}", place + 1, problem, pointer))
 
     def parse(self) -> Kernel:
         kernel = self.sum()
@@ -164,9 +148,9 @@ class _Parser:
         if kind == "number":
             return self.number(text, place, zero=True)
         if kind == "name":
-            return self.call(text, place, _KERNELS)
+            return self.call(text, place, "kernel")
         if text != "(":
-            raise self.error(f"expected a number, '(' or one of {', '.join(_KERNELS)}", place)
+            raise self.error(f"expected a number, '(' or one of {_known('kernel')}", place)
         self.enter(place)
         inside = self.sum()
         self.depth -= 1
@@ -175,70 +159,73 @@ class _Parser:
 
     def enter(self, place: int) -> None:
         self.depth += 1
-        if self.depth > _DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise self.error("too deep; use fewer brackets", place)
 
     def number(self, text: str, place: int, zero: bool = False) -> float:
         return self.usable(float(text), place, zero)
 
     def usable(self, number: float, place: int, zero: bool = True) -> float:
-        if not (_SMALLEST <= number <= _LARGEST or (zero and number == 0.0)):
+        if not (SMALLEST <= number <= LARGEST or (zero and number == 0.0)):
             raise self.error("this number must be positive and not extreme", place)
         return number
 
-    def call(self, name: str, place: int, table: dict[str, Any]) -> Any:
-        name = _OTHER_NAMES.get(name, name)
-        if name not in table:
-            raise self.error(f"unknown; known are {', '.join(table)}", place)
-        build, parameters = table[name]
+    def call(self, name: str, place: int, part: Part) -> Any:
+        entry = _calls(part).get(name)
+        if entry is None:
+            raise self.error(f"unknown; known are {_known(part)}", place)
+        kinds = _written_parameters(entry)
         self.expect("mark", "(", "'('")
         self.enter(place)
         given: dict[str, Any] = {}
         while not self.peek(")"):
-            self.argument(name, parameters, given)
+            self.argument(entry, kinds, given)
             if not self.peek(")"):
                 self.expect("mark", ",", "',' or ')'")
         self.take()
         self.depth -= 1
-        values = {key: given.get(key, default) for key, (_, default) in parameters.items()}
-        if absent := [key for key, value in values.items() if value is None]:
-            raise self.error(f"{name} needs {listed(absent)}", place)
-        fixed = {f"{key}_bounds": "fixed" for key, (kind, _) in parameters.items() if kind in _FREE}
+        values = {**entry.defaults, **given}
+        if absent := [key for key in kinds if key not in values]:
+            raise self.error(f"{entry.line} needs {listed(absent)}", place)
+        # Nothing is fitted here, so nothing is free.
+        fixed = {key: "fixed" for key in entry.parameters if key not in kinds}
         try:
-            return build(**values, **fixed)
+            return entry.cls(**values, **fixed)
         except ValueError as error:
             raise self.error(printable(error), place) from None
 
-    def argument(self, name: str, parameters: _Parameters, given: dict[str, Any]) -> None:
-        _, text, place = self.tokens[self.next]
-        key = list(parameters)[len(given)] if len(given) < len(parameters) else ""
-        if self.tokens[self.next][0] == "name" and self.tokens[self.next + 1][:2] == ("mark", "="):
+    def argument(
+        self, entry: KernelEntry, kinds: dict[str, ParameterKind], given: dict[str, Any]
+    ) -> None:
+        kind, text, place = self.tokens[self.next]
+        key = list(kinds)[len(given)] if len(given) < len(kinds) else ""
+        if kind == "name" and self.tokens[self.next + 1][:2] == ("mark", "="):
             key = text
             self.next += 2
-        if key not in parameters or key in given:
-            raise self.error(f"{name} takes {listed(list(parameters))}, each once", place)
-        given[key] = self.value(key, parameters[key][0])
+        if key not in kinds or key in given:
+            raise self.error(f"{entry.line} takes {listed(list(kinds))}, each once", place)
+        given[key] = self.value(key, kinds[key])
 
-    def value(self, key: str, kind: str) -> Any:
-        if kind == "kernel":
+    def value(self, key: str, kind: ParameterKind) -> Any:
+        if kind is KERNEL:
             return _kernel(self.sum())
-        if kind == "weight":
+        if kind is FUNCTION:
             _, text, place = self.take()
-            return self.call(text, place, _WEIGHTS)
-        if kind == "scales" and self.peek("["):
+            return self.call(text, place, "function")
+        if kind in (SCALES, SCALES_OR_FUNCTION) and self.peek("["):
             self.take()
             return np.array(self.numbers(), dtype=np.float64)
-        negative = kind == "real" and self.peek("-")
+        negative = kind is REAL and self.peek("-")
         if negative:
             self.take()
         found, text, place = self.take()
-        if kind == "order" and text == "inf":
+        if kind is ORDER and text == "inf":
             return math.inf
         if found != "number":
             raise self.error(f"expected a number for {key}", place)
-        if kind in ("real", "column") and math.isfinite(number := float(text)):
+        if kind in (REAL, COLUMN) and math.isfinite(number := float(text)):
             return -number if negative else number
-        return self.number(text, place, zero=kind == "at least 0")
+        return self.number(text, place, zero=kind is NON_NEGATIVE)
 
     def numbers(self) -> list[float]:
         numbers: list[float] = []
@@ -262,42 +249,60 @@ def _write(kernel: Kernel, level: int, alone: bool) -> str:
 
     A constant that does not stand ``alone`` is a bare number.
     """
-    kind = type(kernel)
-    if kind is sk.ConstantKernel and not alone:
+    if type(kernel) is sk.ConstantKernel and not alone:
         return _numeral(kernel.constant_value)
-    if kind in (sk.Sum, sk.Product):
-        binds, sign = (0, " + ") if kind is sk.Sum else (1, "*")
-        # Two bare numbers beside each other would be read as one.
-        both = type(kernel.k1) is type(kernel.k2) is sk.ConstantKernel
-        left, right = (_write(kernel.k1, binds, both), _write(kernel.k2, binds + 1, both))
-        return _bracketed(f"{left}{sign}{right}", binds < level)
-    if kind is sk.Exponentiation:
-        base = _write(kernel.kernel, 3, alone=True)
-        return _bracketed(f"{base}**{_numeral(kernel.exponent)}", level > 2)
-    return _write_call(kernel, _KERNELS)
+    entry = KERNELS.get(type(kernel))
+    if entry is None or entry.line not in _BINDS:
+        return _write_call(kernel, "kernel")
+    binds = _BINDS[entry.line]
+    if entry.line == "**":
+        base, exponent = _write(kernel.kernel, binds + 1, alone=True), _numeral(kernel.exponent)
+        return _bracketed(f"{base}**{exponent}", binds < level)
+    # Two bare numbers beside each other would be read as one.
+    both = type(kernel.k1) is type(kernel.k2) is sk.ConstantKernel
+    left, right = _write(kernel.k1, binds, both), _write(kernel.k2, binds + 1, both)
+    sign = " + " if entry.line == "+" else entry.line
+    return _bracketed(f"{left}{sign}{right}", binds < level)
 
 
-def _write_call(part: Any, table: dict[str, Any]) -> str:
-    for name, (build, parameters) in table.items():
-        if type(part) is build:
-            values = (
-                _write_value(getattr(part, key), kind) for key, (kind, _) in parameters.items()
-            )
-            first, *rest = zip(parameters, values, strict=True)
-            return f"{name}({', '.join([first[1], *(f'{key}={value}' for key, value in rest)])})"
-    raise ValueError(f"a kernel with {type(part).__name__} cannot be written in one line")
+def _write_call(part: Any, kind: Part) -> str:
+    entry = PARTS[kind].get(type(part))
+    if entry is None or entry.line is None:
+        raise ValueError(f"a kernel with {type(part).__name__} cannot be written in one line")
+    values = read_parameters(part)
+    first, *rest = (
+        (key, _write_value(values[key], kind)) for key, kind in _written_parameters(entry).items()
+    )
+    return f"{entry.line}({', '.join([first[1], *(f'{key}={value}' for key, value in rest)])})"
 
 
-def _write_value(value: Any, kind: str) -> str:
-    if kind == "kernel":
+def _write_value(value: Any, kind: ParameterKind) -> str:
+    if kind is KERNEL:
         return _write(value, 0, alone=True)
-    if kind == "weight":
-        return _write_call(value, _WEIGHTS)
+    if kind is FUNCTION:
+        return _write_call(value, "function")
     if callable(value):
         raise ValueError("a kernel with a lengthscale function cannot be written in one line")
     if np.ndim(value) == 1:
         return f"[{', '.join(_numeral(number) for number in value)}]"
     return _numeral(value)
+
+
+def _written_parameters(entry: KernelEntry) -> dict[str, ParameterKind]:
+    """Return the parameters that a line has: all but bounds."""
+    return {key: kind for key, kind in entry.parameters.items() if kind is not BOUNDS}
+
+
+def _calls(part: Part) -> dict[str, KernelEntry]:
+    """Return what is written as a call, by its name and by that of its class, as sklearn prints."""
+    entries = [entry for entry in PARTS[part].values() if entry.line and entry.line not in _BINDS]
+    own = {str(entry.line): entry for entry in entries}
+    return own | {entry.cls.__name__: entry for entry in entries}
+
+
+def _known(part: Part) -> str:
+    """List the names that may stand in a line."""
+    return ", ".join(name for name, entry in _calls(part).items() if name == entry.line)
 
 
 def _numeral(value: Any) -> str:

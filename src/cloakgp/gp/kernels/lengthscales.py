@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from cloakgp.gp.rows import check_rows
+from cloakgp.data.rows import check_rows
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class KDELengthscale:
     Parameters
     ----------
     X : array of shape (N, L)
-        Public inputs.
+        Public inputs; kept in an order of their own.
     n : float
         Points wanted within half a lengthscale of x (in one dimension).
     m : float
@@ -66,7 +66,8 @@ class KDELengthscale:
     _counts: Array
 
     def __init__(self, X: ArrayLike, n: float, m: float, bandwidth: float | None = None) -> None:
-        rows = check_rows(X)
+        rows = check_rows(X) + 0.0  # −0 becomes 0
+        rows = rows[np.lexsort(rows.T[::-1])]  # the order of a table may say something of y
         rows.setflags(write=False)
         width = _silverman(rows) if bandwidth is None else bandwidth
         distinct, counts = np.unique(rows, axis=0, return_counts=True)
@@ -140,9 +141,29 @@ class KDELengthscale:
         numbers = [f"{key}={value:.3g}" for key, value in self.params().items() if key != "X"]
         return f"{type(self).__name__}(X=<{shape}>, {', '.join(numbers)})"
 
+    @classmethod
+    def as_written(cls, *args: Any, **params: Any) -> Self:
+        """Return what was saved, with the rows of X as they were: older versions kept their order.
+
+        Parameters
+        ----------
+        *args, **params : tuple, dict
+            Those of the constructor.
+
+        Returns
+        -------
+        lengthscale : KDELengthscale
+            One that is saved again as it was.
+        """
+        made = cls(*args, **params)
+        rows = check_rows(params["X"] if "X" in params else args[0])
+        rows.setflags(write=False)
+        made._set(X=rows)
+        return made
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that a copy from a pickle is validated and read-only again.
-        return type(self), tuple(self.params().values())
+        return type(self).as_written, tuple(self.params().values())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # Nothing in it can change, so clones of a kernel share it.
@@ -163,7 +184,7 @@ class KDELengthscaleNearby(KDELengthscale):
     Parameters
     ----------
     X : array of shape (N, L)
-        Public inputs.
+        Public inputs; kept in an order of their own.
     n : float
         Points wanted within half a lengthscale of x (in one dimension).
     m : float

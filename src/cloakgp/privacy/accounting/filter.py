@@ -3,8 +3,9 @@
 ``total_guarantee`` is for sizes fixed in advance.  People who keep a budget look at results and at
 what is left, and choose the next spend by both.  So only the first entry of an account, fixed
 before anything was seen, is counted exactly; whatever comes after is counted as the Gaussian that
-reveals at least as much, and 1/σ² of those adds up whoever chooses it, and how.  Nothing here sees
-data.  Claim and proof: ``filter.md``.
+reveals at least as much, and 1/σ² of those adds up whoever chooses it, and how.  As long as there
+is no Gaussian, the sum of ε may be counted instead, whatever δ is: an account is within its cap if
+one of both rules says so.  Nothing here sees data.  Claim and proof: ``filter.md``.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def filter_allowance(first: Sequence[Spend], epsilon: float, delta: float) -> fl
     Returns
     -------
     rest : float
-        −1, below every sum, if the first entry does not fit itself.
+        −1, below every sum, if the first entry does not fit itself, or δ is 0.
 
     See Also
     --------
@@ -126,6 +127,9 @@ def filter_allowance(first: Sequence[Spend], epsilon: float, delta: float) -> fl
     >>> bool(filter_allowance([Spend.gaussian(5.0)], 2.0, 1e-5) > 0)
     True
     """
+
+    if delta == 0.0:
+        return NOTHING_FITS
 
     def fits(rest: float) -> bool:
         return total_delta(filter_spends(first, rest), epsilon) <= delta

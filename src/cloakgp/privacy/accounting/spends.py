@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cloakgp.privacy.mechanism.budget import Budget
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON
 from cloakgp.privacy.mechanism.numbers import as_number
 
@@ -49,6 +50,24 @@ class Spend:
                 f"the size of a {self.kind} spend must lie above 0 and be at most {largest:g}, "
                 f"got {self.size!r}"
             )
+
+    @classmethod
+    def of(cls, budget: Budget) -> Spend:
+        """Return the spend of everything that a budget is for.
+
+        Parameters
+        ----------
+        budget : Budget
+            With noise.
+
+        Returns
+        -------
+        spend : Spend
+            Pure for Laplace noise.
+        """
+        if budget.mechanism == "laplace":
+            return cls("pure", budget.epsilon)
+        return cls.gaussian(budget.sigma)
 
     @classmethod
     def gaussian(cls, sigma: float) -> Spend:

@@ -7,23 +7,21 @@ leaves.  Claims and proofs: ``bounds.md``.
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.choice.selection import Choice, choose, spend_kind
-from cloakgp.privacy.mechanism.gathered import PATIENCE, UNANSWERED, UNREADABLE
+from cloakgp.privacy.mechanism.bins import UNREADABLE, read_by_workers
+from cloakgp.privacy.mechanism.contributions import owner_codes
 from cloakgp.privacy.mechanism.noise import PRIVATE, Noise
 from cloakgp.privacy.mechanism.numbers import as_whole
-from cloakgp.privacy.mechanism.outputs import Floats, checked_outputs, own_floats
-from cloakgp.privacy.mechanism.owners import owner_codes
+from cloakgp.privacy.mechanism.outputs import Floats, checked_numbers, own_floats
 from cloakgp.privacy.mechanism.sensitivity import Integers
 
 #: Candidates of a grid, at least and at most.
@@ -31,8 +29,8 @@ FEWEST_CANDIDATES, MOST_CANDIDATES = 3, 1000
 #: What being out by the whole grid costs, in the number of values that a bound should leave out.
 CHARGE = 4
 CHANGED = (
-    "the private column has more or fewer rows than before. Nothing was published and nothing was "
-    "spent; start again with the data as they are now"
+    "the private column has more or fewer rows than before; start again with the data as they "
+    "are now"
 )
 
 
@@ -163,20 +161,10 @@ def _counted(outputs: Sequence[Outputs], edges: Floats, rows: int) -> _Counts:
     """Count everybody, a part at a time, on joblib's workers."""
     below, above = (np.zeros(len(edges), dtype=np.int64) for _ in range(2))
     found = 0
-    # max_nbytes=None: private values in memory must not be written to a temporary file.
-    workers = Parallel(max_nbytes=None, return_as="generator")
-    if workers.n_jobs != 1:  # alone, there is nobody to wait for
-        workers.timeout = PATIENCE
-    count = partial(_count_part, edges=edges)
-    try:
-        for part in workers(delayed(count)(each) for each in outputs):
-            if isinstance(part, str):
-                raise ValueError(part)
-            found += part.rows
-            below += part.below
-            above += part.above
-    except multiprocessing.TimeoutError:
-        raise ValueError(UNANSWERED) from None
+    for part in read_by_workers(partial(_count_part, edges=edges), outputs):
+        found += part.rows
+        below += part.below
+        above += part.above
     # Owners were counted for so many rows, and for no others.
     if found != rows:
         raise ValueError(CHANGED)
@@ -191,7 +179,7 @@ def _count_part(part: Outputs, *, edges: Floats) -> _Counts | str:
     except Exception:
         return UNREADABLE
     try:
-        values = checked_outputs(private, (edges[0], edges[-1]), rows)[0]
+        values = checked_numbers(private, rows)
     except ValueError as error:  # of ours, which quotes nothing
         return str(error)
     if values.shape[1] != 1:

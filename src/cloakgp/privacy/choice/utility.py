@@ -22,10 +22,10 @@ from cloakgp.privacy.choice.losses import (
     row_losses,
 )
 from cloakgp.privacy.choice.selection import Choice, Selection, choose
+from cloakgp.privacy.mechanism.contributions import owner_codes
 from cloakgp.privacy.mechanism.noise import PRIVATE, Noise
 from cloakgp.privacy.mechanism.numbers import as_number
-from cloakgp.privacy.mechanism.outputs import Floats, checked_labels, own_floats
-from cloakgp.privacy.mechanism.owners import owner_codes
+from cloakgp.privacy.mechanism.outputs import Floats, Labelled, own_floats
 
 #: Losses of single people, between 0 and 1, are rounded to multiples of 2^-LOSS_BITS.
 LOSS_BITS = 32
@@ -225,9 +225,10 @@ def select_labels(
     >>> select_labels([[g] for g in guesses], labels, ["no", "yes"], Choice(1.0)).index
     0
     """
-    codes, count = checked_labels(labels, classes, people=len(np.asarray(labels)))
-    if count != 2:
-        raise ValueError(f"selection is for two classes, got {count}")
+    kind = Labelled(classes)  # type: ignore[arg-type]
+    if len(kind.classes) != 2:
+        raise ValueError(f"selection is for two classes, got {len(kind.classes)}")
+    codes = kind.checked(labels, len(np.asarray(labels)))
     return select(
         candidates,
         2.0 * codes - 1.0,

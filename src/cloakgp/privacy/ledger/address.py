@@ -19,6 +19,8 @@ from cloakgp.privacy.ledger.errors import LedgerError
 SCHEMA = "cloakgp"
 #: Roles are named after the schema, and PostgreSQL cuts names after 63 characters.
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,49}")
+#: Schemas of the server itself.
+_OF_THE_SERVER = re.compile(r"pg_.*|information_schema")
 _BEGINNING = re.compile(r"postgres(?:ql)?:", re.IGNORECASE)
 #: An address that lost its beginning, or one in words ("host=... password=...").
 _MISTYPED = re.compile(r"(?<!:)//[^/]*@|\b(?:host|hostaddr|dbname|password|service)\s*=")
@@ -171,6 +173,16 @@ def checked_schema(name: str) -> str:
     """Return the name of a schema that SQL needs no quotes for, or refuse it."""
     if not _SCHEMA_NAME.fullmatch(name):
         raise _unreadable("schema must be 1 to 50 small letters, digits and underscores")
+    if _OF_THE_SERVER.fullmatch(name):
+        raise _unreadable("schema must be one of its own, not pg_... or information_schema")
+    return name
+
+
+# Proof: ledger.md
+def own_schema(name: str) -> str:
+    """Return the name of a schema that a new ledger may have: nobody else's objects are in it."""
+    if checked_schema(name) == "public":
+        raise _unreadable("schema must be one of its own, not public, which everybody shares")
     return name
 
 

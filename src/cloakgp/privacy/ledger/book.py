@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeVar
 
+from cloakgp.errors import Message, listed
 from cloakgp.privacy.accounting.spends import Spend
-from cloakgp.privacy.ledger.accounts import Account
+from cloakgp.privacy.ledger.accounts import Account, checked_cap
 from cloakgp.privacy.ledger.errors import LedgerError, tampered
 from cloakgp.privacy.ledger.history import FORMAT, ORIGIN, Entry, verified
 from cloakgp.privacy.ledger.inputs import fingerprint
 from cloakgp.privacy.ledger.names import one_form
 from cloakgp.privacy.ledger.store import Page, Store, Transaction
-from cloakgp.privacy.mechanism.calibration import checked_budget
 
 Picked = TypeVar("Picked")
 #: Entries read in one transaction, and in one that keeps others from writing.
@@ -61,11 +61,13 @@ class Book:
         """Return the account of a data set, which must be open."""
         account = self.accounts.get(dataset)
         if account is None:
-            names = ", ".join(map(repr, list(self.accounts))) or "none"
+            names = listed([repr(name) for name in self.accounts]) or "none"
             raise LedgerError(
-                f"the ledger {self.name} has no data set {dataset!r} (it has: {names}). Nothing "
-                "was spent. Open it with a cap first: Ledger(...).open(...) or `cloakgp budget "
-                "open`."
+                Message(
+                    "the ledger {} has no data set {!r} (it has: {}). Nothing was spent. Open it "
+                    "with a cap first: {python:Ledger(...).open(...) or }`cloakgp budget open`.",
+                    *(self.name, dataset, names),
+                )
             )
         return account
 
@@ -107,7 +109,7 @@ class Book:
             # A name that 0.1.0 wrote in decomposed form is the composed one.
             dataset = one_form(facts["dataset"])
             if event == "opened":
-                cap = checked_budget(facts["epsilon"], facts["delta"])
+                cap = checked_cap(facts["epsilon"], facts["delta"])
                 account = self.accounts.get(dataset) or Account(*cap)  # the first cap stays
             else:
                 spends = [_spend(each["kind"], each["size"]) for each in facts["spends"]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from cloakgp.errors import Message
+
 
 class LedgerError(ValueError):
     """The ledger cannot do what was asked, and no noise may be drawn.
@@ -105,20 +107,44 @@ def bereft(name: str, side: str) -> LedgerError:
     )
 
 
+def unnamed(name: str) -> LedgerError:
+    """Return the error for a file that was left behind before it became a ledger."""
+    return LedgerError(
+        f"{name} is what a process left behind that was killed while it made or moved a ledger, "
+        "and is not one. Nothing is spent on it. Give that command again, and remove this file."
+    )
+
+
+def several_names(name: str) -> LedgerError:
+    """Return the error for a file with hard links."""
+    return LedgerError(
+        f"the ledger {name} has another name as well (a hard link), and after a crash a spend made "
+        "under one may be missing under the other. Nothing is spent on it. Keep one name: find the "
+        "others with `find -samefile` and remove them; for a backup, copy the file."
+    )
+
+
 def missing(name: str) -> LedgerError:
     """Return the error for a ledger that does not exist."""
     return LedgerError(
-        f"there is no ledger at {name}. Check the name, or ask for a new one: "
-        "Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+        Message(
+            "there is no ledger at {}. Check the name, or ask for a new one: {python:Ledger(...)"
+            ".open(..., create=True) or }`cloakgp budget open ... --new`.",
+            name,
+        )
     )
 
 
 def unbegun(name: str) -> LedgerError:
     """Return the error for tables on a server that hold nothing."""
     return LedgerError(
-        f"the tables of {name} are empty: either no ledger was made there yet, or its entries were "
-        "lost, and with them the record of what was spent. Only if there never was one, ask for "
-        "a new one: Ledger(...).open(..., create=True) or `cloakgp budget open ... --new`."
+        Message(
+            "the tables of {} are empty: either no ledger was made there yet, or its entries were "
+            "lost, and with them the record of what was spent. Only if there never was one, ask "
+            "for a new one: {python:Ledger(...).open(..., create=True) or }`cloakgp budget open "
+            "... --new`.",
+            name,
+        )
     )
 
 

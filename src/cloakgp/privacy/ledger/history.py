@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cloakgp.errors import inert
 from cloakgp.privacy.ledger.errors import LedgerError, tampered
 from cloakgp.privacy.ledger.names import one_form
 
@@ -105,13 +106,17 @@ def as_jsonl(entries: Iterable[Entry]) -> str:
 
 
 def as_csv(entries: Iterable[Entry]) -> str:
-    """Return entries as a table, the usual facts in columns of their own."""
+    """Return entries as a table, the usual facts in columns of their own.
+
+    Auditors open it in a spreadsheet, which takes none of its texts for a formula; the facts are
+    as they are, so that every hash can be worked out again.
+    """
     columns = ("when", "who", "event", "dataset", "what", "release_id")
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(("sequence", *columns, "facts", "previous", "hash"))
     for entry in entries:
-        known = (entry.facts.get(column) for column in columns)
+        known = (inert(str(entry.facts.get(column) or "")) for column in columns)
         facts = canonical(entry.facts)
         writer.writerow((entry.sequence, *known, facts, entry.previous, entry.hash))
     return table.getvalue()

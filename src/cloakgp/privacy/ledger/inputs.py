@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cloakgp.errors import Message
 from cloakgp.privacy.ledger.errors import LedgerError
 
 
@@ -40,18 +41,25 @@ def other_inputs(dataset: str, owners: Sequence[str]) -> LedgerError:
     """Return the error for inputs that this data set has not had; ``owners`` are those that do."""
     whose = f"; they are those of {owners[0]!r}" if owners else ""
     return LedgerError(
-        f"the inputs are not those that {dataset!r} has had so far{whose}. Is this the right name? "
-        "Nothing was spent. If they describe the same people in another way, say so: "
-        "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or `cloakgp budget open ... "
-        "--other-inputs`."
+        Message(
+            "the inputs are not those that {!r} has had so far{}. Is this the right name? Nothing "
+            "was spent. If they describe the same people in another way, say so: {python:"
+            "Ledger(...).open(..., inputs=X, allow_other_inputs=True) or }`cloakgp budget open "
+            "... --other-inputs`.",
+            dataset,
+            whose,
+        )
     )
 
 
 def same_inputs(owners: Sequence[str]) -> LedgerError:
     """Return the error for inputs that other data sets have."""
     return LedgerError(
-        f"the data set {owners[0]!r} has exactly these inputs, and the same people under another "
-        "name would get a second budget. Nothing was spent. Use that name, or say that they are "
-        "other people, which is recorded: Ledger(...).open(..., inputs=X, allow_same_inputs=True) "
-        "or `cloakgp budget open ... --same-inputs`."
+        Message(
+            "the data set {!r} has exactly these inputs, and the same people under another name "
+            "would get a second budget. Nothing was spent. Use that name, or say that they are "
+            "other people, which is recorded: {python:Ledger(...).open(..., inputs=X, "
+            "allow_same_inputs=True) or }`cloakgp budget open ... --same-inputs`.",
+            owners[0],
+        )
     )

@@ -25,7 +25,6 @@ from cloakgp.privacy.ledger.sqlite import SQLiteStore
 from cloakgp.privacy.ledger.store import Store
 from cloakgp.privacy.ledger.writing import Opening, Spending
 from cloakgp.privacy.ledger.writing import create as make
-from cloakgp.privacy.mechanism.calibration import checked_budget
 from cloakgp.privacy.mechanism.numbers import as_number
 
 
@@ -159,7 +158,8 @@ class Ledger:
         epsilon : float
             The ε of the cap.  It cannot be changed later.
         delta : float
-            The δ of the cap.  It cannot be changed later.
+            The δ of the cap.  It cannot be changed later.  With 0, only releases without a δ of
+            their own fit, Laplace for instance, as long as the sum of their ε does.
         inputs : array of shape (N, L), default=None
             The public table X, of which a keyed fingerprint is kept.  Subsets and supersets of the
             rows are not recognised.
@@ -186,7 +186,7 @@ class Ledger:
             If there is no ledger, it cannot be read, or the data set has another cap.
         """
         dataset = checked_dataset(dataset)
-        cap = checked_budget(epsilon, delta)
+        cap = accounts.checked_cap(epsilon, delta)
         table = digest(inputs)
         store = self._store()
         if create:
@@ -306,12 +306,16 @@ class Ledger:
         return spent if dataset is None else next(iter(spent.values()))
 
     @overload
-    def remaining(self, dataset: str) -> float: ...
+    def remaining(self, dataset: str, kind: Literal["gaussian", "pure"] = ...) -> float: ...
 
     @overload
-    def remaining(self, dataset: None = None) -> dict[str, float]: ...
+    def remaining(
+        self, dataset: None = None, kind: Literal["gaussian", "pure"] = ...
+    ) -> dict[str, float]: ...
 
-    def remaining(self, dataset: str | None = None) -> float | dict[str, float]:
+    def remaining(
+        self, dataset: str | None = None, kind: Literal["gaussian", "pure"] = "gaussian"
+    ) -> float | dict[str, float]:
         """Return the ε that one further Gaussian release at the cap's δ may have, 0 if none.
 
         This is more than the cap less what was spent, because releases together cost less than the
@@ -321,13 +325,16 @@ class Ledger:
         ----------
         dataset : str, default=None
             The name of the data set.  None: all.
+        kind : {"gaussian", "pure"}, default="gaussian"
+            "pure" is for a release without a δ, Laplace for instance.
 
         Returns
         -------
         remaining : float or dict
             Of one data set, or of each by name.
         """
-        left = {name: accounts.remaining(each) for name, each in self._accounts(dataset).items()}
+        of = self._accounts(dataset)
+        left = {name: accounts.remaining(each, kind) for name, each in of.items()}
         return left if dataset is None else next(iter(left.values()))
 
     def history(self, dataset: str | None = None) -> list[Entry]:

@@ -8,6 +8,7 @@ import socket
 import unicodedata
 from datetime import UTC, datetime
 
+from cloakgp.errors import brief
 from cloakgp.privacy.ledger.address import is_address
 from cloakgp.privacy.ledger.errors import LedgerError
 
@@ -21,7 +22,7 @@ def checked_name(parameter: str, name: object) -> str:
     if not (sound and 0 < len(str(name)) <= LONGEST_NAME):
         raise LedgerError(
             f"{parameter} must be a printable string of 1 to {LONGEST_NAME} characters without "
-            f"spaces around it, got {name!r}"
+            f"spaces around it, got {brief(repr(name))}"
         )
     return str(name)
 
@@ -54,7 +55,7 @@ def resolved(path: str | os.PathLike[str]) -> str:
         )
     name = rest[1:] if separator else name
     if not name or "\0" in name:
-        raise LedgerError(f"path must name a file for the ledger, got {path!r}")
+        raise LedgerError(f"path must name a file for the ledger, got {brief(repr(path))}")
     return os.path.realpath(os.path.expanduser(name))
 
 

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cloakgp.privacy.ledger.address import Address
+from cloakgp.privacy.ledger.address import Address, own_schema
 from cloakgp.privacy.ledger.errors import CommitFailed, LedgerError, missing, tampered, unbegun
 from cloakgp.privacy.ledger.store import NewRow, Page
 from cloakgp.privacy.ledger.tables import INSPECTION, expected, sql
@@ -110,7 +110,7 @@ class PostgresTransaction:
         return True
 
     def _make_tables(self) -> None:
-        script = sql("tables", self._schema)
+        script = sql("tables", own_schema(self._schema))
         found = self._query("SELECT 1 FROM pg_namespace WHERE nspname = %s", (self._schema,))
         if found:  # made by somebody who let us use it; we may not be allowed to make any
             script = script.replace(f"CREATE SCHEMA IF NOT EXISTS {self._schema};", "")

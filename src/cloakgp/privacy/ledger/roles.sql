@@ -18,6 +18,20 @@ DO $$
 DECLARE
     part text;
 BEGIN
+    -- Rights on a schema are rights on all that is in it: what is not of the ledger is left alone.
+    SELECT pg_describe_object(classid, objid, objsubid) INTO part FROM pg_catalog.pg_depend
+    WHERE deptype = 'n' AND refclassid = 'pg_catalog.pg_namespace'::regclass
+        AND refobjid = '{schema}'::regnamespace
+        AND objid NOT IN ('{schema}.history'::regclass, '{schema}.head'::regclass,
+            '{schema}.secret'::regclass, '{schema}.lock_head()'::regprocedure,
+            '{schema}.append(bigint, text, text)'::regprocedure,
+            '{schema}.begin(bytea, text[], text[])'::regprocedure,
+            '{schema}.in_order()'::regprocedure, '{schema}.at_the_end()'::regprocedure,
+            '{schema}.refuse()'::regprocedure);
+    IF FOUND THEN
+        RAISE EXCEPTION 'the schema {schema} holds a %, which is not of the ledger; move it to '
+            'another schema first, or make the ledger in a schema of its own', part;
+    END IF;
     FOREACH part IN ARRAY ARRAY['{schema}_owner', '{schema}_spender', '{schema}_auditor'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = part) THEN
             EXECUTE format('CREATE ROLE %I NOLOGIN', part);
@@ -39,8 +53,11 @@ ALTER FUNCTION {schema}.at_the_end() OWNER TO {schema}_owner;
 ALTER FUNCTION {schema}.refuse() OWNER TO {schema}_owner;
 
 REVOKE ALL ON SCHEMA {schema} FROM PUBLIC;
-REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM PUBLIC, {schema}_spender, {schema}_auditor;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC, {schema}_spender, {schema}_auditor;
+REVOKE ALL ON {schema}.history, {schema}.head, {schema}.secret
+    FROM PUBLIC, {schema}_spender, {schema}_auditor;
+REVOKE ALL ON FUNCTION {schema}.lock_head(), {schema}.append(bigint, text, text),
+    {schema}.begin(bytea, text[], text[]), {schema}.in_order(), {schema}.at_the_end(),
+    {schema}.refuse() FROM PUBLIC, {schema}_spender, {schema}_auditor;
 
 GRANT USAGE ON SCHEMA {schema} TO {schema}_spender, {schema}_auditor;
 GRANT SELECT ON {schema}.history, {schema}.head, {schema}.secret

@@ -23,13 +23,17 @@ from cloakgp.privacy.ledger.errors import (
     damaged,
     empty,
     missing,
+    several_names,
     tampered,
+    unnamed,
 )
 from cloakgp.privacy.ledger.history import ORIGIN
 from cloakgp.privacy.ledger.store import NewRow, Page
 
 #: How long to wait for other processes.
 BUSY_SECONDS = 60.0
+#: How a file is called until it is complete; a process that is killed leaves it behind.
+UNNAMED = (".ledger-", ".new")
 
 SCHEMA = (
     "CREATE TABLE history (sequence INTEGER PRIMARY KEY, entry TEXT NOT NULL, hash TEXT NOT NULL)",
@@ -131,7 +135,9 @@ class SQLiteStore:
                 return False
             if beside := _beside(self._path):
                 raise bereft(self.name, str(beside[0]))
-            handle, name = tempfile.mkstemp(prefix=".ledger-", suffix=".new", dir=self._path.parent)
+            handle, name = tempfile.mkstemp(
+                prefix=UNNAMED[0], suffix=UNNAMED[1], dir=self._path.parent
+            )
             os.close(handle)
             try:
                 _fill(Path(name), key, rows)
@@ -217,6 +223,16 @@ class SQLiteStore:
             raise missing(self.name)
         if self._path.stat().st_size == 0:
             raise empty(self.name)
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Refuse a file under any name but its only one: journals are beside the others."""
+        if _is_unnamed(self._path):
+            raise unnamed(self.name)
+        if self._path.stat().st_nlink > 1:
+            _drop_first_name(self._path)
+        if self._path.stat().st_nlink > 1:
+            raise several_names(self.name)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -314,6 +330,21 @@ def _give_name(made: str, path: Path) -> bool:
             return False
         os.replace(made, path)
     return True
+
+
+# Proof: ledger.md
+def _is_unnamed(path: Path) -> bool:
+    """Tell whether a file has the name of one that is not complete."""
+    return path.name.startswith(UNNAMED[0]) and path.name.endswith(UNNAMED[1])
+
+
+# Proof: ledger.md
+def _drop_first_name(path: Path) -> None:
+    """Take the name away that a file had before it was complete, if its maker was killed."""
+    for other in path.parent.iterdir():
+        with contextlib.suppress(OSError):  # its maker was quicker, or we may not
+            if _is_unnamed(other) and other.samefile(path) and not _beside(other):
+                other.unlink()
 
 
 # Proof: ledger.md

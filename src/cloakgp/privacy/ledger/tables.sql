@@ -6,6 +6,17 @@
 
 CREATE SCHEMA IF NOT EXISTS {schema};
 
+-- Rights on a schema are rights on all that is in it, so a ledger shares its schema with nobody.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_depend WHERE deptype = 'n'
+        AND refclassid = 'pg_catalog.pg_namespace'::regclass
+        AND refobjid = '{schema}'::regnamespace) THEN
+        RAISE EXCEPTION 'the schema {schema} is not empty; name a schema of its own for the ledger';
+    END IF;
+END
+$$;
+
 -- The entries, each with a hash that covers all before it.
 CREATE TABLE {schema}.history (
     sequence bigint PRIMARY KEY,
@@ -120,4 +131,6 @@ ALTER TABLE {schema}.head ENABLE ALWAYS TRIGGER no_change;
 ALTER TABLE {schema}.secret ENABLE ALWAYS TRIGGER no_change;
 
 -- Whoever may call a function may append; by default PostgreSQL lets everybody.
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC;
+REVOKE ALL ON FUNCTION {schema}.lock_head(), {schema}.append(bigint, text, text),
+    {schema}.begin(bytea, text[], text[]), {schema}.in_order(), {schema}.at_the_end(),
+    {schema}.refuse() FROM PUBLIC;

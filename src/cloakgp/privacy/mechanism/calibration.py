@@ -22,6 +22,8 @@ Calibration = Literal["analytic", "hall"]
 #: below 1e-10 (tested in 50-digit arithmetic), so a tenth of the hair covers rounding and the rest
 #: is left to the discrete grid.
 HAIR = 1e-9
+#: What the discrete grid of a release may cost in ε, for μ = 1/σ = 1 (``totals.md``).
+GRID_COST = 1e-14
 
 #: Range in which the calibration is tested against 50-digit arithmetic.
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 50.0
@@ -202,13 +204,19 @@ def _bisect(low: float, high: float, is_private: Callable[[float], bool]) -> flo
 # Proof: calibration.md
 def checked_budget(epsilon: float, delta: float) -> tuple[float, float]:
     """Return (ε, δ) as floats, or refuse what lies outside the range that is tested."""
+    return checked_epsilon(epsilon), checked_delta(delta)
+
+
+# Proof: calibration.md
+def checked_epsilon(epsilon: float) -> float:
+    """Return ε as a float, or refuse what lies outside the range that is tested."""
     number = as_number("epsilon", epsilon)
     if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
         raise ValueError(
             f"epsilon must lie between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}, "
             f"got {epsilon!r}"
         )
-    return number, checked_delta(delta)
+    return number
 
 
 # Proof: calibration.md

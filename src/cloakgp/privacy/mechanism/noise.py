@@ -37,7 +37,9 @@ class Noise:
     Parameters
     ----------
     rehearsal : callable, default=None
-        (scale, count) → noise; makes the result not private.  None: OpenDP draws.
+        (scale, count) → noise, whole numbers; makes the result not private.  The scale is that of
+        the budget's mechanism, in steps of the grid: a standard deviation, or a Laplace scale.
+        None: OpenDP draws.
     commit : callable, default=None
         Called when all has been checked, before any noise is drawn: it records the spend, and if it
         fails nothing is published.
@@ -48,10 +50,11 @@ class Noise:
 
     Examples
     --------
-    >>> from cloakgp.privacy import Budget, Noise, quantise, release
+    >>> from cloakgp.privacy import Bounded, Budget, Noise, Query, Rows, quantise, release
     >>> recorded = []
     >>> noise = Noise(commit=lambda: recorded.append("spent"))
-    >>> noisy = release(quantise([[1.0]]), [0.5], (0, 1), Budget(1.0, 1e-5), noise=noise)
+    >>> query = Query(quantise([[1.0]]), Bounded([0], [1]), Rows([0.5]))
+    >>> noisy = release(query, Budget(1.0, 1e-5), noise=noise)
     >>> recorded, noisy.private
     (['spent'], True)
     """
@@ -69,7 +72,12 @@ def add_discrete_gaussian(total: Integers, scale: float) -> Integers:
     """Add OpenDP's exact discrete Gaussian to 64-bit integers."""
     # T="i64": OpenDP's plain "int" is 32 bits wide and saturates without a word.
     domain = vector_domain(atom_domain(T="i64"))
-    measurement = make_gaussian(domain, l2_distance(T="i64"), scale=scale)
+    return drawn(make_gaussian(domain, l2_distance(T="i64"), scale=scale), total)
+
+
+# Proof: discrete.md
+def drawn(measurement: Callable[[list[int]], list[int]], total: Integers) -> Integers:
+    """Let a measurement of OpenDP add its noise."""
     failed = False
     try:
         noisy = measurement(total.ravel().tolist())
@@ -90,3 +98,12 @@ def grid_is_fine_enough(scale: float, count: int, epsilon: float) -> bool:
     scale, epsilon = as_number("scale", scale), as_number("epsilon", epsilon)
     lost = as_whole("count", count, least=0) * (TAIL**2 + 2.0)  # times 8 scale²
     return scale > 0 and lost <= 0.5 * HAIR * epsilon * 8.0 * scale * scale
+
+
+# Proof: discrete.md
+def grid_cost(unit: float, count: int) -> float:
+    """Return what the grid costs in ε, for μ = 1/σ = 1: ``unit`` integers are one sensitivity.
+
+    However many parts share a budget: each of k has 1/k of the cost.
+    """
+    return count * (TAIL**2 + 2.0) / (8.0 * unit * unit)

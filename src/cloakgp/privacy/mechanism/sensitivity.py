@@ -2,7 +2,7 @@
 
 Everything here is public: T and who owns which rows.  The release calls ``squared_sensitivity`` on
 the very integers that it multiplies with, a copy of its own, whatever anybody said about T before.
-Claims and proofs: ``quantisation.md`` and ``groups.md``.
+Claims and proofs: ``release.md`` and ``groups.md``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakgp.privacy.mechanism.contributions import owner_codes
 from cloakgp.privacy.mechanism.numbers import as_whole
-from cloakgp.privacy.mechanism.owners import owner_codes
 
 Integers = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class Sketch:
         return np.ldexp(self.matrix.astype(np.float64), -self.bits)
 
 
-# Proof: quantisation.md
+# Proof: release.md
 def quantise(T: ArrayLike, bits: int = SKETCH_BITS) -> Sketch:
     """Round T toward zero onto the grid, so that no column grows.  Reads no private value.
 
@@ -106,7 +106,7 @@ def quantise(T: ArrayLike, bits: int = SKETCH_BITS) -> Sketch:
     return Sketch(frozen(np.trunc(np.ldexp(T, bits)).astype(np.int32)), bits)
 
 
-# Proof: quantisation.md
+# Proof: release.md
 def own_copy(sketch: Sketch) -> Sketch:
     """Return the sketch in memory of its own: what is checked there is what will be used."""
     matrix, bits = _checked(sketch)
@@ -167,6 +167,46 @@ def squared_sensitivity(
 
 
 # Proof: groups.md
+def absolute_sensitivity(sketch: Sketch, groups: ArrayLike | None = None) -> int:
+    """Bound the 1-norm of Σ_{i in group} a_i t_i over −1 ≤ a_i ≤ 1, in steps of 2^-bits.
+
+    Without ``groups`` everybody owns one row, and this is the largest 1-norm of a column.  It holds
+    for rows that move in several columns, too.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        The sketch matrix on its grid.
+    groups : array of shape (N,), default=None
+        The owner of each row.  None: every row is another person.
+
+    Returns
+    -------
+    absolute : int
+        At most 2^bits for a sketch that may be published with Laplace noise.
+
+    See Also
+    --------
+    squared_sensitivity : The same for Gaussian noise.
+
+    Examples
+    --------
+    >>> from cloakgp.privacy import absolute_sensitivity, quantise
+    >>> cells = quantise([[1, 1, 0], [0, 0, 1]], bits=0)
+    >>> absolute_sensitivity(cells), absolute_sensitivity(cells, groups=["a", "b", "b"])
+    (1, 2)
+    """
+    matrix, _ = _checked(sketch)
+    people = matrix.shape[1]
+    lengths = [np.abs(block).sum(axis=0) for block in column_blocks(matrix)]
+    codes = np.arange(people) if groups is None else owner_codes(groups, people)
+    # Python's integers, which do not end.
+    owned = np.zeros(people, dtype=object)
+    np.add.at(owned, codes, np.concatenate([*lengths, np.zeros(0, dtype=np.int64)]).astype(object))
+    return int(max(owned, default=0))
+
+
+# Proof: groups.md
 def _group_bound(matrix: NDArray[np.int32], rows: NDArray[np.intp], joint: bool) -> int:
     """Bound max ‖Σ a_i t_i‖² for each group of equal size, ``rows`` (groups, size); the largest."""
     size = rows.shape[1]
@@ -188,10 +228,10 @@ def _group_bound(matrix: NDArray[np.int32], rows: NDArray[np.intp], joint: bool)
     return int(np.einsum("si,gij,sj->gs", signs, gram, signs, optimize=True).max())
 
 
-# Proof: quantisation.md
+# Proof: release.md
 def _checked(sketch: Sketch) -> tuple[NDArray[np.int32], int]:
     """Return matrix and bits, sure that squared column lengths fit into int64."""
-    matrix, bits = sketch.matrix, as_whole("bits", sketch.bits, least=1)
+    matrix, bits = sketch.matrix, as_whole("bits", sketch.bits, least=0)
     # No subclass of an array: its operators could do anything.
     if type(matrix) is not np.ndarray or matrix.ndim != 2 or matrix.dtype != np.int32:
         raise ValueError("a sketch matrix must be a two-dimensional int32 array, plain NumPy")
@@ -208,7 +248,7 @@ def _checked(sketch: Sketch) -> tuple[NDArray[np.int32], int]:
     return matrix, bits
 
 
-# Proof: quantisation.md
+# Proof: release.md
 def column_blocks(matrix: NDArray[np.int32]) -> Iterator[Integers]:
     """Yield the matrix as int64, a block of columns at a time."""
     for begin in range(0, matrix.shape[1], BLOCK):
@@ -227,7 +267,7 @@ def _ceil_sqrt(n: int) -> int:
     return root if root * root == n else root + 1
 
 
-# Proof: quantisation.md
+# Proof: release.md
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array, no longer writeable."""
     array.setflags(write=False)

@@ -1,6 +1,7 @@
-"""A combination of releases, as an object: predicts and is saved as any release is.
+"""Several releases that predict together: a release whose parts are those of its members.
 
-What predictions need is in its facts; what is promised to people follows from its members.
+It has no sketch and no noise of its own.  What it shares with its members is one specification
+(``pooled``); what they cost together follows from theirs.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from cloakgp.plan.outcomes import Counts, Labels, Numbers
-from cloakgp.plan.parts import Part
 from cloakgp.privacy import NoisySketch, Sketch, Spend
-from cloakgp.release.combine.checks import verify_combination
-from cloakgp.release.combine.contents import check_combined, combined_to_archive
-from cloakgp.release.combine.guarantee import Overlap, delta_of, epsilon_of, spends_of
-from cloakgp.release.combine.words import combined_statement
-from cloakgp.release.outcomes import CountRelease, LabelRelease
+from cloakgp.release.combine.contents import check_combined, combined_to_archive, models_of
+from cloakgp.release.combine.pooled import Overlap, delta_of, epsilon_of, spends_of
+from cloakgp.release.combine.statement import combined_statement
+from cloakgp.release.combine.verify import verify_combination
+from cloakgp.release.file.cost import Sizes
+from cloakgp.release.latent import CountRelease, LabelRelease
+from cloakgp.release.outputs import Counts, Labels, Numbers
 from cloakgp.release.release import Release
 from cloakgp.release.signature.check import SignatureCheck
+from cloakgp.release.spec import Part
 from cloakgp.release.verify import VerificationReport
+from cloakgp.threads import single_threaded
 
 
+@single_threaded
 @dataclass(frozen=True, eq=False, repr=False)
 class Combination(Release, of=Numbers, several=True):
     """Several releases that predict together: made by ``Release.combine``.
@@ -95,13 +99,13 @@ class Combination(Release, of=Numbers, several=True):
     def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return combined_to_archive(self)
 
-    def _check_contents(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        check_combined(manifest, arrays)
+    def _models(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Sizes]:
+        return models_of(check_combined(manifest, arrays), arrays)
 
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
         return (
-            f"{type(self).__name__}({len(self.members)} releases, {self.facts.people} people, "
+            f"{type(self).__name__}({len(self.members)} releases, {self.spec.people} people, "
             f"{self.published_values} values, epsilon={self.total_epsilon:g}, "
             f"delta={self.delta:g}, {kind})"
         )

@@ -11,34 +11,38 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from msgspec import Meta, to_builtins
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
-from cloakgp.gp.kernels.from_json import kernel_from_json
-from cloakgp.gp.matrices import evaluate
-from cloakgp.gp.rows import check_rows
-from cloakgp.inputs.kinds import LARGEST, check_array, check_range
-from cloakgp.release.combine.compatible import MOST_MEMBERS, gathered_members
-from cloakgp.release.combine.guarantee import Overlap
-from cloakgp.release.combine.pooled import SharedPrior, pooled_facts
-from cloakgp.release.file.archive import OF_CONTAINER
-from cloakgp.release.file.contents import check_family, check_words, kernel_arrays, named_arrays
+from cloakgp.release.combine.pooled import (
+    MOST_MEMBERS,
+    Overlap,
+    SharedPrior,
+    gathered_members,
+    pooled_spec,
+)
+from cloakgp.release.file.archive import own_fields
+from cloakgp.release.file.cost import Sizes, check_cost
 from cloakgp.release.file.manifest import (
+    Head,
+    Manifest,
     check_fields,
-    family_from,
     from_archive,
     prior_of,
-    refused,
+    refusing,
+    sizes_of,
     to_archive,
 )
-from cloakgp.release.file.schema import Line, Prior
-from cloakgp.release.file.typed import Section, typed
+from cloakgp.release.file.model import PriorCodec, read_kernel
+from cloakgp.release.file.schema import Section, check_array_names, to_json, typed
 from cloakgp.release.published import Published
 
 if TYPE_CHECKING:
     from cloakgp.release.combine.combination import Combination
 
+Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 #: The section that only the manifest of a combination has.
@@ -46,21 +50,47 @@ SECTION = "combination"
 _OF_MEMBER = re.compile(r"release([1-9][0-9]*)_([A-Za-z][A-Za-z0-9_]*)")
 
 
-class CombinationOf(Section, frozen=True):
+class CombinationCodec(Section, frozen=True):
     """What is combined, and how."""
 
     people: Overlap
-    prior: Prior
+    prior: PriorCodec
     releases: Annotated[list[dict[str, Any]], Meta(min_length=2, max_length=MOST_MEMBERS)]
 
+    def check(self, arrays: Arrays) -> None:
+        """Refuse a member that no file can hold, and a prior for other inputs and outputs."""
+        by_member = _by_member(arrays)
+        if extra := [number for number in by_member if number > len(self.releases)]:
+            raise ReleaseFileError(f"there are arrays of a release {extra[0]}, which is not there")
+        for number, fields in enumerate(self.releases, start=1):
+            try:
+                check_fields(fields, by_member.get(number, {}))
+            except ReleaseFileError as error:
+                raise ReleaseFileError(f"release {number}: {error}") from None
+        outputs = len(self.releases[0]["bounds"]["lo"])
+        if not len(self.prior.mean) == len(self.prior.unit) == outputs:
+            raise ReleaseFileError("prior mean and units do not have one number for each output")
+        check_array_names(by_member[0], self.prior.array_names, self.prior.kernel_array_names)
+        self.prior.check(by_member[0], by_member[1]["X"].shape[1])
 
-class CombinedManifest(Section, frozen=True):
+    def read_prior(self, arrays: Arrays, point: Array) -> SharedPrior:
+        """Return the prior of all; ``point`` (1, L) is one of their inputs."""
+        prior, own = self.prior, _by_member(arrays)[0]
+        exact = prior.approximation == "exact"
+        return SharedPrior(
+            kernel=read_kernel(prior.kernel, own, point),
+            family=prior.read_family(own, point),
+            mean=np.array(prior.mean),
+            unit=np.array(prior.unit),
+            inducing=None if exact else check_rows(own["inducing"], "inducing"),
+            approximation=prior.approximation,
+        )
+
+
+class CombinedManifest(Head, frozen=True):
     """Everything that a combination says in words and single numbers."""
 
-    cloakgp_version: Line
-    release_id: Line
-    created: Line
-    combination: CombinationOf
+    combination: CombinationCodec
 
 
 def is_combined(manifest: dict[str, Any]) -> bool:
@@ -70,7 +100,7 @@ def is_combined(manifest: dict[str, Any]) -> bool:
 
 def combined_to_archive(combination: Combination) -> tuple[dict[str, Any], Arrays]:
     """Return everything that a stranger needs to predict and to check every release again."""
-    prior, arrays = prior_of(combination.facts)
+    prior, arrays = prior_of(combination.spec)
     releases = []
     for number, member in enumerate(combination.members, start=1):
         fields, own = to_archive(member)
@@ -80,52 +110,68 @@ def combined_to_archive(combination: Combination) -> tuple[dict[str, Any], Array
         cloakgp_version=combination.version,
         release_id=combination.release_id,
         created=combination.created,
-        combination=CombinationOf(people=combination.overlap, prior=prior, releases=releases),
+        combination=CombinationCodec(people=combination.overlap, prior=prior, releases=releases),
     )
-    return to_builtins(manifest), arrays
+    return to_json(manifest), arrays
 
 
 def check_combined(fields: dict[str, Any], arrays: Arrays) -> CombinedManifest:
     """Return the manifest of a combination, or raise ``ReleaseFileError``."""
     manifest = typed(fields, CombinedManifest)
-    check_words(manifest.cloakgp_version, manifest.created, manifest.release_id)
-    releases = manifest.combination.releases
-    for number in _by_member(arrays):
-        if number > len(releases):
-            raise ReleaseFileError(f"there are arrays of a release {number}, which is not there")
-    for number, of_member in enumerate(releases, start=1):
-        try:
-            check_fields(of_member, _by_member(arrays).get(number, {}))
-        except ReleaseFileError as error:
-            raise ReleaseFileError(f"release {number}: {error}") from None
-    _check_prior(manifest.combination, _own(arrays))
+    manifest.check_head()
+    manifest.combination.check(arrays)
     return manifest
 
 
-def members_from_archive(manifest: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
-    """Return the fields of every release of a combination, trusting none of them."""
-    try:
-        checked, by_member = check_combined(_fields(manifest), arrays), _by_member(arrays)
-    except ReleaseFileError as error:
-        raise refused(error) from error
-    releases = checked.combination.releases
-    return [from_archive(own, by_member[number]) for number, own in enumerate(releases, start=1)]
+def members_from_archive(
+    manifest: dict[str, Any], arrays: Arrays, *, large: bool = False
+) -> list[dict[str, Any]]:
+    """Return the fields of every release of a combination, trusting none of them.
+
+    ``large`` reads also what asks for more memory or work than files usually may.
+    """
+    with refusing():
+        checked = check_combined(own_fields(manifest), arrays)
+    if not large:
+        check_cost(models_of(checked, arrays), arrays)
+    by_member = _by_member(arrays)
+    return [
+        from_archive(own, by_member[number], large=True)  # all of them were counted
+        for number, own in enumerate(checked.combination.releases, start=1)
+    ]
+
+
+def models_of(manifest: CombinedManifest, arrays: Arrays) -> list[Sizes]:
+    """Return the sizes of the model of every release, and of that of all together."""
+    by_member, shared = _by_member(arrays), manifest.combination
+    alone = [
+        sizes_of(typed(own, Manifest), by_member[number])
+        for number, own in enumerate(shared.releases, start=1)
+    ]
+    together = Sizes(
+        rows=sum(each.rows for each in alone),
+        inputs=alone[0].inputs,
+        outputs=alone[0].outputs,
+        values=sum(each.values for each in alone),
+        points=sum(each.points for each in alone),
+        latent=alone[0].latent,
+        **shared.prior.sizes(by_member[0], alone[0].inputs),
+    )
+    return [*alone, together]
 
 
 def combined_from_archive(
     manifest: dict[str, Any], arrays: Arrays, members: Sequence[Published]
 ) -> dict[str, Any]:
     """Return the fields of a combination whose releases have been read and checked."""
-    checked = typed(_fields(manifest), CombinedManifest)
+    checked = typed(own_fields(manifest), CombinedManifest)
     section = checked.combination
-    try:
+    with refusing():
         together = gathered_members(members)
-        with np.errstate(all="ignore"):  # what overflows is refused for what comes out
-            facts = pooled_facts(together, _shared(section.prior, _own(arrays), together))
-    except (ValueError, ArithmeticError, MemoryError) as error:
-        raise refused(error) from error
+        prior = section.read_prior(arrays, together[0].spec.X[:1])
+        spec = pooled_spec(together, prior)
     return {
-        "facts": facts,
+        "spec": spec,
         "members": together,
         "overlap": section.people,
         "target_names": together[0].target_names,
@@ -135,58 +181,11 @@ def combined_from_archive(
     }
 
 
-def _fields(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that are not those of the container."""
-    return {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
-
-
 def _by_member(arrays: Arrays) -> dict[int, Arrays]:
-    """Return the arrays of each release, by its number and their own names."""
-    found: dict[int, Arrays] = {}
+    """Return the arrays of each release by its number, under their own names; 0: of the prior."""
+    found: dict[int, Arrays] = {0: {}}
     for name, array in arrays.items():
-        if match := _OF_MEMBER.fullmatch(name):
-            found.setdefault(int(match[1]), {})[match[2]] = array
+        match = _OF_MEMBER.fullmatch(name)
+        number, own = (int(match[1]), match[2]) if match else (0, name)
+        found.setdefault(number, {})[own] = array
     return found
-
-
-def _own(arrays: Arrays) -> Arrays:
-    """Return the arrays of the shared prior."""
-    return {name: array for name, array in arrays.items() if not _OF_MEMBER.fullmatch(name)}
-
-
-def _check_prior(section: CombinationOf, own: Arrays) -> None:
-    """Refuse a prior that is not one for outputs like these, and arrays that nothing asks for."""
-    prior, first = section.prior, section.releases[0]
-    outputs = len(first["bounds"]["lo"])
-    if not len(prior.mean) == len(prior.unit) == outputs:
-        raise ReleaseFileError("prior mean and units do not have one number for each output")
-    check_family(prior.family)
-    kernels = [prior.kernel, *(() if prior.family is None else prior.family.kernels)]
-    wanted = {name for kernel in kernels for name in named_arrays(kernel)}
-    if prior.approximation != "exact":
-        wanted.add("inducing")
-        if "inducing" not in own:
-            raise ReleaseFileError("the release file lacks something: the array 'inducing'")
-        check_array("inducing", own["inducing"], "float64", (None, None), "rows by columns")
-        check_range("inducing", own["inducing"], -LARGEST, LARGEST)
-    if extra := sorted(set(own) - wanted):
-        raise ReleaseFileError(f"the release file holds entries unknown to it: {extra[:3]}")
-
-
-def _shared(prior: Prior, own: Arrays, members: Sequence[Published]) -> SharedPrior:
-    point = members[0].facts.X[:1]
-    kernel = kernel_from_json(prior.kernel, kernel_arrays(own))
-    evaluate(kernel, point)  # a kernel for other inputs is refused here
-    inducing = None
-    if prior.approximation != "exact":
-        inducing = check_rows(own["inducing"], "inducing")
-        if inducing.shape[1] != point.shape[1]:
-            raise ReleaseFileError("the inducing inputs do not have the columns of the inputs")
-    return SharedPrior(
-        kernel=kernel,
-        family=None if prior.family is None else family_from(prior.family, own, point),
-        mean=np.array(prior.mean),
-        unit=np.array(prior.unit),
-        inducing=inducing,
-        approximation=prior.approximation,
-    )

@@ -13,16 +13,15 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from reprlib import repr as short
-from typing import Annotated, Any, BinaryIO
+from typing import Any, BinaryIO
 
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from cloakgp.errors import ReleaseFileError
 from cloakgp.files import write_file
 from cloakgp.release.file.canonical import canonical_json, check_json, parse_json
 from cloakgp.release.file.layout import (
-    Entry,
+    ArchiveEntry,
     check_directory,
     check_length,
     directory_of,
@@ -32,18 +31,14 @@ from cloakgp.release.file.layout import (
 )
 from cloakgp.release.file.npy import (
     MAX_BYTES,
-    Dtype,
-    Frame,
-    check_array,
+    ArrayHeader,
     check_name,
     check_numbers,
     check_shape,
+    check_storable,
     numbers_of,
 )
-from cloakgp.release.file.refusal import refuse
-from cloakgp.release.file.typed import Section, typed
-
-__all__ = ["OF_CONTAINER", "ReleaseFileError", "digests_of", "read_archive", "write_archive"]
+from cloakgp.release.file.schema import Sha256, refuse, to_json, typed
 
 FORMAT = "cloakgp-release"
 FORMAT_VERSION = 1
@@ -59,17 +54,10 @@ Arrays = Mapping[str, NDArray[Any]]
 Bytes = bytes | memoryview
 
 
-class ArrayFacts(Section, frozen=True):
+class ArrayCodec(ArrayHeader, frozen=True):
     """What the manifest says about an array."""
 
-    dtype: Dtype
-    shape: list[Annotated[int, Meta(ge=0)]]
-    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
-
-    @property
-    def frame(self) -> Frame:
-        """Dtype and shape."""
-        return Frame(self.dtype, tuple(self.shape))
+    sha256: Sha256
 
 
 def write_archive(
@@ -99,15 +87,19 @@ def read_archive(
         raise ReleaseFileError(f"release file {os.fspath(path)!r} refused: {error}") from None
 
 
+def own_fields(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a manifest that are not those of the container."""
+    return {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
+
+
 def digests_of(manifest: Mapping[str, Any], arrays: Arrays) -> dict[str, bytes]:
     """Return the hashes of the file that was read as this, or that would be written.
 
     They follow from the content that is used, not from a second look at the file, which somebody
     could have replaced in between: one content has exactly one encoding.
     """
-    own = {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
     hashes = {name: hashlib.new(name) for name in ("sha256", "sha512")}
-    for chunk in _slices(encoding_of(contents_of(own, arrays))):
+    for chunk in _slices(encoding_of(contents_of(own_fields(manifest), arrays))):
         for each in hashes.values():
             each.update(chunk)
     return {name: each.digest() for name, each in hashes.items()}
@@ -120,7 +112,7 @@ def digests_of(manifest: Mapping[str, Any], arrays: Arrays) -> dict[str, bytes]:
 class Content:
     """One file of the zip: its entry, and what is in it, in parts."""
 
-    entry: Entry
+    entry: ArchiveEntry
     parts: tuple[Bytes, ...]
     sha256: str
 
@@ -130,13 +122,9 @@ def contents_of(manifest: Mapping[str, Any], arrays: Arrays) -> list[Content]:
     section: dict[str, Any] = {}
     contents: list[Content] = []
     for name in sorted(arrays):
-        frame = Frame(arrays[name].dtype.name, arrays[name].shape)  # type: ignore[arg-type]
-        content = _content(f"{name}.npy", frame.header, numbers_of(arrays[name]))
-        section[name] = {
-            "dtype": frame.dtype,
-            "shape": list(frame.shape),
-            "sha256": content.sha256,
-        }
+        header = ArrayHeader(arrays[name].dtype.name, arrays[name].shape)  # type: ignore[arg-type]
+        content = _content(f"{name}.npy", header.encoded, numbers_of(arrays[name]))
+        section[name] = to_json(ArrayCodec(header.dtype, header.shape, content.sha256))
         contents.append(content)
     whole = {
         **manifest,
@@ -169,7 +157,7 @@ def _content(name: str, *parts: Bytes) -> Content:
     for chunk in _slices(parts):
         crc = zlib.crc32(chunk, crc)
         sha.update(chunk)
-    return Content(Entry(name, sum(map(len, parts)), crc), parts, sha.hexdigest())
+    return Content(ArchiveEntry(name, sum(map(len, parts)), crc), parts, sha.hexdigest())
 
 
 def _slices(parts: Iterable[Bytes]) -> Iterator[memoryview]:
@@ -185,7 +173,7 @@ def _check_writable(manifest: Mapping[str, Any], arrays: Arrays) -> None:
         raise refuse(f"manifest field {taken[0]!r} is added when writing", "leave it out")
     _check_count(arrays)
     for name, array in arrays.items():
-        check_array(name, array)
+        check_storable(name, array)
     check_json(dict(manifest))
 
 
@@ -208,23 +196,23 @@ def _read(file: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, NDArray[
         raise refuse(f"it is {size} bytes long", "release files are smaller than 4 GiB")
     first = read_header(file, MANIFEST)
     manifest = _read_manifest(file, first)
-    facts = _facts_of_arrays(manifest["arrays"])
+    codecs = _array_codecs(manifest["arrays"])
     # Everything around the numbers first: what is cut short, or is more, takes no memory.
     entries, starts = [first], {}
-    for name in sorted(facts):
-        entries.append(read_header(file, f"{name}.npy", facts[name].frame.size))
+    for name in sorted(codecs):
+        entries.append(read_header(file, f"{name}.npy", codecs[name].size))
         starts[name] = file.tell()
         file.seek(entries[-1].size, os.SEEK_CUR)
     check_length(file, size, entries)
     arrays = {}
     for entry, (name, start) in zip(entries[1:], starts.items(), strict=True):
         file.seek(start)
-        arrays[name] = _read_array(file, entry, name, facts[name])
+        arrays[name] = _read_array(file, entry, name, codecs[name])
     check_directory(file, entries)
     return manifest, arrays
 
 
-def _read_manifest(file: BinaryIO, entry: Entry) -> dict[str, Any]:
+def _read_manifest(file: BinaryIO, entry: ArchiveEntry) -> dict[str, Any]:
     if entry.size > MAX_MANIFEST_BYTES:
         raise refuse(
             f"zip entry {MANIFEST!r} declares {entry.size} bytes, over its limit of "
@@ -262,43 +250,43 @@ def _parse_manifest(data: bytes) -> dict[str, Any]:
     return manifest
 
 
-def _facts_of_arrays(section: Any) -> dict[str, ArrayFacts]:
+def _array_codecs(section: Any) -> dict[str, ArrayCodec]:
     """Return what the manifest says about each array, if there can be arrays like that."""
     if not isinstance(section, dict):
         raise refuse("manifest field 'arrays' is not a JSON object")
     _check_count(section)
-    facts = {}
+    codecs = {}
     for name, value in section.items():
         check_name(name)
         try:
-            facts[name] = typed(value, ArrayFacts, f"arrays.{name}")
+            codecs[name] = typed(value, ArrayCodec, f"arrays.{name}")
         except ReleaseFileError as error:
             raise refuse(str(error)) from None
-        check_shape(name, facts[name].dtype, facts[name].shape)
-    return facts
+        check_shape(name, codecs[name].dtype, codecs[name].shape)
+    return codecs
 
 
-def _read_array(file: BinaryIO, entry: Entry, name: str, facts: ArrayFacts) -> NDArray[Any]:
+def _read_array(file: BinaryIO, entry: ArchiveEntry, name: str, codec: ArrayCodec) -> NDArray[Any]:
     """Read an npy file whose header says what the manifest says, and nothing else."""
-    header = file.read(len(facts.frame.header))
+    header = file.read(len(codec.encoded))
     # Compared, and not read: numpy's reader evaluates the header as Python literals.
-    if header != facts.frame.header:
+    if header != codec.encoded:
         raise refuse(
-            f"array {name!r} does not begin with the npy header of {facts.dtype} and shape "
-            f"{facts.frame.shape}, but with {header[10:74]!r}"
+            f"array {name!r} does not begin with the npy header of {codec.dtype} and shape "
+            f"{codec.shape}, but with {header[10:74]!r}"
         )
-    array = facts.frame.empty()
+    array = codec.empty()
     crc, sha = zlib.crc32(header), hashlib.sha256(header)
     for chunk in _slices([numbers_of(array)]):
         if file.readinto(chunk) != len(chunk):  # type: ignore[attr-defined]
             raise refuse(f"it is cut short inside array {name!r}")
         crc = zlib.crc32(chunk, crc)
         sha.update(chunk)
-    if sha.hexdigest() != facts.sha256:
+    if sha.hexdigest() != codec.sha256:
         raise refuse(f"the sha256 of array {name!r} does not match the manifest")
     if crc != entry.crc:
         raise refuse(f"the checksum of zip entry {entry.name!r} does not match its content")
     check_numbers(name, array, "get an unchanged copy from its publisher")
-    array = array.astype(facts.dtype, copy=False)
+    array = array.astype(codec.dtype, copy=False)
     array.setflags(write=False)
     return array

@@ -11,7 +11,7 @@ from reprlib import repr as short
 from typing import Any
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.refusal import refuse
+from cloakgp.release.file.schema import refuse
 
 MAX_DEPTH = 200
 

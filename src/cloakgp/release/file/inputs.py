@@ -1,57 +1,196 @@
-"""How raw inputs become numbers, as a release file says it, and read back without trust."""
+"""Codecs of the public inputs: columns of raw values, rows of the model, owners, and bins.
+
+No private value has part in anything here.
+"""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any, ClassVar, get_args
 
+import numpy as np
+from msgspec import Meta, structs
+from numpy.typing import NDArray
+
+from cloakgp.data.columns import Column, Columns
+from cloakgp.data.columns.kinds import KINDS, MOST_LEVELS
+from cloakgp.data.kd_tree import Tree
+from cloakgp.data.partition import Partition
+from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
-from cloakgp.inputs.columns import Column, Columns
-from cloakgp.inputs.columns.kinds import KINDS
-from cloakgp.release.file.schema import InputOf, Manifest
+from cloakgp.release.file.checks import LARGEST, check_array, check_range
+from cloakgp.release.file.schema import (
+    MOST_ENTRIES,
+    Arrays,
+    Count,
+    Line,
+    Names,
+    Number,
+    Positive,
+    Section,
+    Sha256,
+)
+from cloakgp.release.spec import RowLimit
+
+#: People in one bin, at most.
+MOST_PEOPLE = 1 << 50
 
 
-def inputs_of(columns: Columns) -> list[InputOf]:
-    """Return what a file says of each input: what is not as usual."""
-    return [InputOf(kind=column.kind, **_unusual(column)) for column in columns.columns]  # type: ignore[arg-type]
+# ----------------------------------------------------------------------------------------- columns
 
 
-def columns_of(manifest: Manifest) -> Columns | None:
-    """Return the inputs of a release, or refuse what no input can be; None: plain numbers."""
-    if manifest.inputs is None:
+class NumberCodec(Section, frozen=True, omit_defaults=True, tag_field="kind", tag="number"):
+    """A column of numbers; what is as usual goes unsaid, here and below."""
+
+    missing: Number | None = None
+    shift: Number | None = None
+    scale: Positive | None = None
+
+
+class CategoryCodec(Section, frozen=True, omit_defaults=True, tag_field="kind", tag="category"):
+    """A column of labels from a public list."""
+
+    levels: Annotated[tuple[str, ...], Meta(min_length=1, max_length=MOST_LEVELS)]
+    missing: str | None = None
+
+
+class DateCodec(Section, frozen=True, omit_defaults=True, tag_field="kind", tag="date"):
+    """A column of dates; what days are counted from is always written."""
+
+    origin: Line | None = None
+    utc: bool | None = None
+    missing: str | None = None
+
+
+class BooleanCodec(Section, frozen=True, omit_defaults=True, tag_field="kind", tag="boolean"):
+    """A column of truths."""
+
+    missing: bool | None = None
+
+
+ColumnCodec = NumberCodec | CategoryCodec | DateCodec | BooleanCodec
+_COLUMN_CODECS = {codec.__struct_config__.tag: codec for codec in get_args(ColumnCodec)}
+
+
+def column_codec(column: Column) -> ColumnCodec:
+    """Return what a file says of a column."""
+    said = {
+        field.name: value
+        for field in fields(column)  # type: ignore[arg-type]
+        if (value := getattr(column, field.name)) != field.default or field.name == "origin"
+    }
+    codec: ColumnCodec = _COLUMN_CODECS[column.kind](**said)
+    return codec
+
+
+def read_column(codec: ColumnCodec) -> Column:
+    """Return a column, or refuse what no column can be."""
+    kind = str(codec.__struct_config__.tag)
+    said = {name: value for name, value in structs.asdict(codec).items() if value is not None}
+    try:
+        return KINDS[kind](**said)
+    except (TypeError, ValueError) as error:
+        raise ReleaseFileError(f"an input of kind {kind} is not sound: {error}") from None
+
+
+def read_columns(codecs: list[ColumnCodec] | None, names: Names | None) -> Columns | None:
+    """Return how raw inputs become rows of the model; None: they are plain numbers already."""
+    if codecs is None:
         return None
-    names = None if manifest.feature_names is None else tuple(manifest.feature_names)
-    if names is not None and len(names) != len(manifest.inputs):
-        raise ReleaseFileError(
-            f"feature_names are {len(names)} names for {len(manifest.inputs)} inputs"
-        )
-    columns = Columns(names, tuple(_column(each) for each in manifest.inputs))
+    if names is not None and len(names) != len(codecs):
+        raise ReleaseFileError(f"feature_names are {len(names)} names for {len(codecs)} inputs")
+    columns = Columns(names, tuple(read_column(codec) for codec in codecs))
     if columns.plain:
         raise ReleaseFileError("inputs say that all inputs are plain numbers, which goes unsaid")
     return columns
 
 
-def _unusual(column: Any) -> dict[str, Any]:
-    said = {each.name: getattr(column, each.name) for each in fields(column)}
-    usual = {each.name: each.default for each in fields(column)}
-    said = {name: value for name, value in said.items() if value != usual[name]}
-    if column.kind == "date":  # what days are counted from is never left to a default
-        said["origin"] = column.origin
-    if "levels" in said:
-        said["levels"] = list(said["levels"])
-    return said
+# -------------------------------------------------------------------------------------------- rows
 
 
-def _column(section: InputOf) -> Column:
-    kind = KINDS[section.kind]
-    said = {name: getattr(section, name) for name in section.__struct_fields__ if name != "kind"}
-    said = {name: value for name, value in said.items() if value is not None}
-    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
-    if extra := sorted(said.keys() - known):
-        raise ReleaseFileError(f"an input of kind {section.kind} has no {extra[0]}")
-    if "levels" in said:
-        said["levels"] = tuple(said["levels"])
-    try:
-        return kind(**said)
-    except (TypeError, ValueError) as error:
-        raise ReleaseFileError(f"an input of kind {section.kind} is not sound: {error}") from None
+class RowLimitCodec(Section, frozen=True):
+    """How many rows of each person count at most, and how many were left out for that."""
+
+    max_rows: Count
+    left_out: Annotated[int, Meta(ge=0, le=MOST_ENTRIES)]
+
+    def read(self) -> RowLimit:
+        """Return the limit."""
+        return RowLimit(self.max_rows, self.left_out)
+
+
+def check_rows_of_model(arrays: Arrays) -> tuple[int, int]:
+    """Return the shape of X (N, L), or refuse it, the points, their weights, or the owners."""
+    X, points, weights = arrays["X"], arrays["points"], arrays["weights"]
+    for name, array in (("X", X), ("points", points)):
+        check_array(name, array, "float64", (None, None), "rows by columns")
+        if 0 in array.shape:
+            raise ReleaseFileError(f"{name} must have rows and columns, and is empty")
+        check_range(name, array, -LARGEST, LARGEST)
+    N, L = X.shape
+    check_array("points", points, "float64", (None, L), "points by columns")
+    check_array("weights", weights, "float64", (len(points),), "one for each point")
+    check_range("weights", weights, 0.0, 1.0)
+    if not abs(float(weights.sum()) - 1.0) <= 1e-6:
+        raise ReleaseFileError("the weights of the points do not add up to 1")
+    if "groups" in arrays:
+        check_array("groups", arrays["groups"], "int64", (N,), "an owner for each row")
+    return N, L
+
+
+# -------------------------------------------------------------------------------------------- bins
+
+
+class PartitionCodec(Section, frozen=True):
+    """The partition of the inputs into bins, where people are gathered (places)."""
+
+    fingerprint: Sha256  # what the inputs of everybody are known by
+
+    array_names: ClassVar[set[str]] = {"counts", "splits", "spreads"}
+
+    @staticmethod
+    def arrays(partition: Partition) -> dict[str, NDArray[Any]]:
+        """Return its arrays; X are the centres of the bins."""
+        arrays: dict[str, NDArray[Any]] = {
+            "X": partition.centres,
+            "spreads": partition.spreads,
+            "counts": partition.counts,
+            "splits": partition.tree.to_array(),
+        }
+        return arrays if partition.exposure is None else arrays | {"exposure": partition.exposure}
+
+    def check(self, arrays: Arrays) -> None:
+        """Check the tree that sends people to bins, how many are in each, and how far apart."""
+        if "groups" in arrays:
+            raise ReleaseFileError("owners of several rows cannot be gathered at places")
+        K, L = arrays["X"].shape
+        check_array("spreads", arrays["spreads"], "float64", (K, L), "places by columns")
+        check_range("spreads", arrays["spreads"], 0.0, LARGEST)
+        check_array("counts", arrays["counts"], "int64", (K,), "one for each place")
+        check_range("counts", arrays["counts"], 1, MOST_PEOPLE)
+        splits = arrays["splits"]
+        check_array("splits", splits, "float64", (2 * K - 1, 3), "nodes of a tree")
+        which, _, left = splits.T
+        inner, nodes = left >= 0, np.arange(len(splits))
+        whole = np.array_equal(splits[:, ::2], np.floor(splits[:, ::2]))
+        # Children come in pairs after their parents, each node but the first once: so it is a tree.
+        if not (
+            whole
+            and np.all(np.isfinite(splits))
+            and np.all((which >= 0) & (which < L))
+            and np.all(left[inner] > nodes[inner])
+            and np.all(left[~inner] == -1)
+            and np.array_equal(np.sort(left[inner]), np.arange(1, len(splits), 2))
+        ):
+            raise ReleaseFileError("splits is not a tree of places")
+
+    def read(self, arrays: Arrays) -> Partition:
+        """Return the partition."""
+        return Partition(
+            tree=Tree.from_array(arrays["splits"]),
+            centres=check_rows(arrays["X"]),
+            counts=arrays["counts"],
+            spreads=arrays["spreads"],
+            fingerprint=self.fingerprint,
+            exposure=arrays.get("exposure"),
+        )

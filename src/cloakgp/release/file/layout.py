@@ -13,7 +13,7 @@ from reprlib import repr as short
 from typing import BinaryIO
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.refusal import refuse
+from cloakgp.release.file.schema import refuse
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
@@ -30,7 +30,7 @@ _LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveEntry:
     """One file of the zip; from its name, size and checksum follows what stands around it."""
 
     name: str
@@ -60,14 +60,14 @@ class Entry:
         return (_VERSION, 0, 0, 0, _JANUARY_1980, self.crc, self.size, self.size)
 
 
-def length_of(entries: Sequence[Entry]) -> int:
+def length_of(entries: Sequence[ArchiveEntry]) -> int:
     """Return the length of the whole file."""
     names = sum(len(entry.name) for entry in entries)
     directory = len(entries) * _CENTRAL.size + names
     return sum(entry.length for entry in entries) + directory + _END.size
 
 
-def directory_of(entries: Sequence[Entry]) -> bytes:
+def directory_of(entries: Sequence[ArchiveEntry]) -> bytes:
     """Return what stands behind all entries, to the end of the file."""
     records, offset = bytearray(), 0
     for entry in entries:
@@ -78,7 +78,7 @@ def directory_of(entries: Sequence[Entry]) -> bytes:
     return bytes(records) + end
 
 
-def read_header(file: BinaryIO, name: str, size: int | None = None) -> Entry:
+def read_header(file: BinaryIO, name: str, size: int | None = None) -> ArchiveEntry:
     """Return the entry that begins here; it has to have this name and, if it is known, this size.
 
     The checksum is what the file says; it is compared when the content is read.
@@ -90,13 +90,13 @@ def read_header(file: BinaryIO, name: str, size: int | None = None) -> Entry:
     if len(header) < _LOCAL.size + len(name):
         raise refuse(f"it is cut short: it ends before {name!r}")
     *_, crc, _, declared, _, _ = _LOCAL.unpack_from(header)
-    entry = Entry(name, declared if size is None else size, crc)
+    entry = ArchiveEntry(name, declared if size is None else size, crc)
     if header != entry.header:
         raise _other_entry(header + file.read(_LONGEST_NAME), entry, start)
     return entry
 
 
-def check_length(file: BinaryIO, size: int, entries: Sequence[Entry]) -> None:
+def check_length(file: BinaryIO, size: int, entries: Sequence[ArchiveEntry]) -> None:
     """Refuse a file of another length than that of these entries; it is behind the last of them."""
     expected = length_of(entries)
     if (found := file.read(_LOCAL.size + _LONGEST_NAME)).startswith(_LOCAL_MARK):
@@ -107,7 +107,7 @@ def check_length(file: BinaryIO, size: int, entries: Sequence[Entry]) -> None:
         raise refuse(f"it has {size - expected} bytes too many: a zip comment, or something hidden")
 
 
-def check_directory(file: BinaryIO, entries: Sequence[Entry]) -> None:
+def check_directory(file: BinaryIO, entries: Sequence[ArchiveEntry]) -> None:
     """Refuse a file that does not end with the directory of these entries."""
     directory = directory_of(entries)
     start = length_of(entries) - len(directory)
@@ -121,7 +121,7 @@ def other_encoding(position: int) -> ReleaseFileError:
     return refuse(f"it differs from the standard encoding near byte {position}")
 
 
-def _other_entry(data: bytes, expected: Entry, start: int) -> ReleaseFileError:
+def _other_entry(data: bytes, expected: ArchiveEntry, start: int) -> ReleaseFileError:
     """Say how a header differs from the one that was expected."""
     mark, _, flags, method, _, _, _, stored, size, _, _ = _LOCAL.unpack_from(data)
     name = repr(expected.name)

@@ -1,65 +1,61 @@
-"""A release as the contents of a file: what is written, and reading it back without trust.
+"""The manifest of a release: its codecs in order, from a release to a file and back without trust.
 
-Everything that a file says is checked by ``schema`` and ``contents`` before it is used; ``verify``
-checks whether it keeps its promise.
+``check_fields`` runs right after a file was read, before anything is computed with what it says;
+after it, kinds, ranges and sizes can be relied on.  ``cost`` counts what the file asks for, and
+``verify`` says whether it keeps its promise.  Only this module knows how a release is put together.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from reprlib import repr as short
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
-from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.family import Family, Setting
-from cloakgp.gp.kernels.from_json import kernel_from_json
-from cloakgp.gp.kernels.to_json import kernel_to_json
-from cloakgp.gp.linear import LinearModel
-from cloakgp.gp.matrices import evaluate
-from cloakgp.gp.places import Places
-from cloakgp.gp.rows import check_rows
-from cloakgp.gp.sparse import SparseModel
-from cloakgp.gp.surrogate import Surrogate
-from cloakgp.gp.tree import Tree
-from cloakgp.plan.facts import Facts
-from cloakgp.plan.outcomes import OUTCOMES
-from cloakgp.plan.parts import Chosen, ChosenBounds, Part, RowLimit
-from cloakgp.privacy import Budget, NoisySketch, Sketch
-from cloakgp.release.file.archive import OF_CONTAINER
-from cloakgp.release.file.contents import (
-    array_of_part,
-    check_contents,
-    kernel_arrays,
-    said_of,
+from cloakgp.release.file.archive import own_fields
+from cloakgp.release.file.cost import Sizes, check_cost
+from cloakgp.release.file.guarantee import (
+    BoundsChoiceCodec,
+    ChoiceCodec,
+    DesignCodec,
+    GridCodec,
+    GuaranteeCodec,
 )
-from cloakgp.release.file.inputs import columns_of, inputs_of
+from cloakgp.release.file.inputs import (
+    ColumnCodec,
+    PartitionCodec,
+    RowLimitCodec,
+    check_rows_of_model,
+    column_codec,
+    read_columns,
+)
+from cloakgp.release.file.model import BoundsCodec, FamilyCodec, PriorCodec, kernels_to_json
 from cloakgp.release.file.schema import (
-    NEIGHBOURS,
-    Bounds,
-    BoundsChoiceOf,
-    Design,
-    FamilyOf,
-    Grid,
-    Guarantee,
-    Manifest,
-    PlacesOf,
-    Prior,
-    RowsOf,
-    Selection,
-    SettingOf,
-    fields_of,
-    read_manifest,
+    Line,
+    Names,
+    Section,
+    check_array_names,
+    check_printable,
+    refuse,
+    to_json,
+    typed,
 )
+from cloakgp.release.outputs import OUTCOMES, Outcome, Said, Task
+from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
 
 Arrays = dict[str, NDArray[Any]]
+Version = Annotated[str, Meta(pattern=r"^[0-9]{1,6}(\.[0-9A-Za-z+]{1,30}){0,6}\Z")]
 
 ADVICE = (
     "it was not written by this version of cloakgp, or it was changed: get an unchanged copy from "
@@ -67,277 +63,284 @@ ADVICE = (
 )
 
 
+class Head(Section, frozen=True):
+    """What every file says first: which release it is."""
+
+    cloakgp_version: Version
+    release_id: Line
+    created: Line
+
+    def check_head(self) -> None:
+        """Refuse a time that is none, and a name that is more than words on one line."""
+        check_printable("release_id", self.release_id)
+        try:
+            datetime.datetime.fromisoformat(self.created)
+        except ValueError:
+            raise ReleaseFileError(f"created={short(self.created)} is not a time") from None
+
+
+class Manifest(Head, frozen=True, omit_defaults=True):
+    """Everything that a release says in words and single numbers."""
+
+    task: Task
+    guarantee: GuaranteeCodec
+    grid: GridCodec
+    bounds: BoundsCodec
+    prior: PriorCodec
+    design: DesignCodec
+    classes: list[bool | int | float | str] | None
+    selection: ChoiceCodec | None
+    feature_names: Names | None
+    target_names: Names | None
+    places: PartitionCodec | None = None  # releases of few people do not speak of it
+    bounds_choice: BoundsChoiceCodec | None = None  # nor those whose bounds were known
+    rows: RowLimitCodec | None = None  # nor those of all rows
+    inputs: Annotated[list[ColumnCodec], Meta(min_length=1)] | None = None  # None: plain numbers
+
+    def check(self, arrays: Arrays) -> None:
+        """Raise ``ReleaseFileError`` at the first thing that no release can hold."""
+        kind = OUTCOMES[self.task]
+        self.check_head()
+        wanted = {"X", "points", "weights", *kind.array_names}
+        wanted |= self.grid.array_names | self.prior.array_names
+        wanted |= set() if self.places is None else self.places.array_names
+        check_array_names(arrays, wanted, {"groups"} | self.prior.kernel_array_names)
+
+        self.guarantee.check()
+        self.bounds.check(self.prior)
+        kind.check_said(self.said)
+        if self.bounds_choice is not None:
+            if not kind.chooses_bounds or self.outputs != 1:
+                raise ReleaseFileError(
+                    "bounds can be chosen privately for one column of numbers alone"
+                )
+            self.bounds_choice.check()
+        self.design.check()
+        if self.prior.family is not None and self.design.decode != "bayes":
+            raise ReleaseFileError("a family of priors can be decoded by 'bayes' alone")
+
+        people, columns = check_rows_of_model(arrays)
+        if self.places is not None:
+            self.places.check(arrays)
+        if self.rows is not None and "groups" not in arrays:
+            raise ReleaseFileError("rows of each person are limited, but the owners are not named")
+        self.prior.check(arrays, columns)
+        kind.check_arrays(arrays, people)
+        self.grid.check(arrays, people, self.outputs, self.guarantee.parts)
+        self._check_names(columns, len(self.outcome(arrays).names(self.outputs)))
+
+    def _check_names(self, columns: int, targets: int) -> None:
+        """Refuse columns and names that are not those of the model."""
+        inputs = read_columns(self.inputs, self.feature_names)
+        if inputs is not None and inputs.width != columns:
+            raise ReleaseFileError(
+                f"inputs take {inputs.width} columns of the model, which has {columns}"
+            )
+        raw = columns if inputs is None else len(inputs.columns)
+        for key, names, wanted in (
+            ("feature_names", self.feature_names, raw),
+            ("target_names", self.target_names, targets),
+        ):
+            if names is not None and len(names) != wanted:
+                raise ReleaseFileError(f"{key} are {len(names)} names for {wanted} columns")
+
+    @property
+    def outputs(self) -> int:
+        """D: the number of output columns."""
+        return len(self.bounds.lo)
+
+    @property
+    def said(self) -> Said:
+        """What is said of the outputs, for the kind that they are of."""
+        return Said(
+            lo=self.bounds.lo,
+            hi=self.bounds.hi,
+            classes=self.classes,
+            noise_variance=self.prior.noise_variance,
+            parts=self.guarantee.parts,
+        )
+
+    def outcome(self, arrays: Arrays) -> Outcome:
+        """Return the kind of outputs with what is public about them."""
+        return OUTCOMES[self.task].read(self.said, arrays)
+
+
+# ----------------------------------------------------------------------------------------- writing
+
+
 def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
-    (kernel, *kernels), arrays = _kernels_of(release.facts)
-    return fields_of(_manifest(release, kernel, kernels)), _arrays(release) | arrays
-
-
-def prior_of(facts: Facts) -> tuple[Prior, Arrays]:
-    """Return what a file says of the prior, and the arrays of its kernels and inducing inputs."""
-    (kernel, *kernels), arrays = _kernels_of(facts)
-    if facts.inducing is not None:
-        arrays["inducing"] = facts.inducing
-    return _prior(facts, kernel, kernels), arrays
-
-
-def _kernels_of(facts: Facts) -> tuple[list[Any], Arrays]:
-    """Return the kernel and those of the family as JSON, and their arrays."""
-    kernel, arrays = kernel_to_json(facts.kernel)
-    specs: list[Any] = [kernel]
-    for number, member in enumerate(() if facts.family is None else facts.family.kernels):
-        spec, of_member = kernel_to_json(member, f"family{number}")
-        specs.append(spec)
-        arrays |= of_member
-    return specs, arrays
+    prior, arrays = prior_of(release.spec)
+    return to_json(_manifest(release, prior)), _arrays(release) | arrays
 
 
 def check_facts(release: Published) -> None:
-    """Refuse facts that no file can hold; the kernel need not be one that a file can hold."""
-    family = release.facts.family
-    unknown = [None] * (0 if family is None else len(family.kernels))
-    check_fields(fields_of(_manifest(release, None, unknown)), _arrays(release))
+    """Refuse a release that no file can hold; the kernel need not be one that a file can hold."""
+    prior, arrays = prior_of(release.spec, kernels=False)
+    check_fields(to_json(_manifest(release, prior)), _arrays(release) | arrays)
+
+
+def prior_of(spec: ReleaseSpec, *, kernels: bool = True) -> tuple[PriorCodec, Arrays]:
+    """Return what a file says of the prior, and its arrays; if asked to, without kernels."""
+    family = spec.family
+    own = [spec.kernel, *(() if family is None else family.kernels)]
+    specs, arrays = kernels_to_json(own) if kernels else ([None] * len(own), {})
+    if spec.inducing is not None:
+        arrays["inducing"] = spec.inducing
+    noise_variance: Any = spec.model.noise_variance
+    if spec.likelihood is not None or np.ndim(noise_variance) > 0:
+        noise_variance = None  # it follows from the likelihood, or each of several has its own
+    prior = PriorCodec(
+        kernel=specs[0],
+        mean=spec.prior_mean.tolist(),
+        unit=spec.unit.tolist(),
+        noise_variance=noise_variance,
+        approximation=spec.approximation,
+        family=None if family is None else FamilyCodec.of(family, specs[1:]),
+    )
+    return prior, arrays
+
+
+def _manifest(release: Published, prior: PriorCodec) -> Manifest:
+    spec, choice, bounds = release.spec, release.selection, release.bounds_choice
+    return Manifest(
+        cloakgp_version=release.version,
+        release_id=release.release_id,
+        created=release.created,
+        task=spec.task,
+        guarantee=GuaranteeCodec.of(release.noisy),
+        grid=GridCodec.of(release.parts),
+        bounds=BoundsCodec(spec.lo.tolist(), spec.hi.tolist()),
+        prior=prior,
+        design=DesignCodec(
+            name=spec.design,
+            target=spec.target,
+            decode=spec.decode,
+            rank=spec.rank,
+            gap=None if math.isnan(release.gap) else release.gap,
+            status=release.status,
+        ),
+        classes=None if spec.classes is None else list(spec.classes),
+        selection=None if choice is None else ChoiceCodec.of(choice),
+        feature_names=spec.feature_names or None,
+        target_names=release.target_names or None,
+        places=None if spec.places is None else PartitionCodec(spec.places.fingerprint),
+        bounds_choice=None if bounds is None else BoundsChoiceCodec.of(bounds),
+        rows=None if spec.limit is None else RowLimitCodec(*spec.limit),
+        inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
+    )
+
+
+def _arrays(release: Published) -> Arrays:
+    """Return all arrays but those of the prior."""
+    spec = release.spec
+    arrays: Arrays = {"X": spec.X, "points": spec.points, "weights": spec.weights}
+    arrays |= GridCodec.arrays(release.parts) | spec.outcome.arrays()
+    if spec.groups is not None:
+        arrays["groups"] = spec.groups
+    return arrays if spec.places is None else arrays | PartitionCodec.arrays(spec.places)
+
+
+# ----------------------------------------------------------------------------------------- reading
 
 
 def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
     """Return the manifest of a release, or raise ``ReleaseFileError`` if there is none like it."""
-    manifest = read_manifest(fields)
-    check_contents(manifest, arrays)
+    manifest = typed(fields, Manifest)
+    manifest.check(arrays)
     return manifest
 
 
-def _manifest(release: Published, kernel: Any, of_family: list[Any]) -> Manifest:
-    facts, noisy = release.facts, release.noisy
-    chosen, bounds = release.selection, release.bounds_choice
-    return Manifest(
-        task=facts.task,
-        cloakgp_version=release.version,
-        release_id=release.release_id,
-        created=release.created,
-        guarantee=Guarantee(
-            epsilon="inf" if noisy.epsilon == math.inf else noisy.epsilon,
-            delta=noisy.delta,
-            sigma=noisy.sigma,
-            sensitivity=noisy.sensitivity,
-            calibration=noisy.calibration,
-            parts=noisy.parts,
-            private=noisy.private,
-            neighbours=NEIGHBOURS,
-        ),
-        grid=Grid(
-            sketch_bits=release.sketch.bits,
-            noisy_bits=[part.noisy.bits for part in release.parts],
-        ),
-        bounds=Bounds(lo=facts.lo.tolist(), hi=facts.hi.tolist()),
-        prior=_prior(facts, kernel, of_family),
-        design=Design(
-            name=facts.design,
-            target=facts.target,
-            decode=facts.decode,
-            rank=facts.rank,
-            gap=release.gap,
-            status=release.status,
-        ),
-        classes=None if facts.classes is None else list(facts.classes),
-        selection=None if chosen is None else Selection(**asdict(chosen)),
-        feature_names=list(facts.feature_names) if facts.feature_names else None,
-        target_names=list(release.target_names) if release.target_names else None,
-        places=None if facts.places is None else _places_of(facts.places),
-        bounds_choice=None if bounds is None else BoundsChoiceOf(**asdict(bounds)),
-        rows=None if facts.limit is None else RowsOf(**facts.limit._asdict()),
-        inputs=None if facts.inputs is None else inputs_of(facts.inputs),
+def sizes_of(manifest: Manifest, arrays: Arrays) -> Sizes:
+    """Return the sizes of a release whose contents have been checked, for ``cost``."""
+    rows, inputs = arrays["X"].shape
+    nodes = 1 if manifest.places is None else 2 if inputs == 1 else 4
+    labels = [label for label in manifest.classes or () if isinstance(label, str)]
+    letters = len(labels) * max(map(len, labels), default=0)
+    return Sizes(
+        rows=rows * nodes,
+        inputs=inputs,
+        outputs=manifest.outputs,
+        values=sum(len(a) for name, a in arrays.items() if name.partition("_")[0] == "sketch"),
+        points=len(arrays["points"]),
+        latent=manifest.outcome(arrays).likelihood is not None,
+        direct=manifest.design.decode == "direct",
+        entries=sum(array.size for array in arrays.values()) + letters,
+        **manifest.prior.sizes(arrays, inputs),
     )
 
 
-def _prior(facts: Facts, kernel: Any, of_family: list[Any]) -> Prior:
-    return Prior(
-        kernel=kernel,
-        mean=facts.prior_mean.tolist(),
-        unit=facts.unit.tolist(),
-        noise_variance=_one_variance(facts),
-        approximation=facts.approximation,
-        family=None if facts.family is None else _family_of(facts.family, of_family),
-    )
+def from_archive(
+    manifest: dict[str, Any], arrays: Arrays, *, large: bool = False
+) -> dict[str, Any]:
+    """Return the fields of a release from parsed contents, trusting none of them.
+
+    ``large`` reads also what asks for more memory or work than files usually may.
+    """
+    with refusing():
+        checked = check_fields(own_fields(manifest), arrays)
+    if not large:
+        check_cost([sizes_of(checked, arrays)], arrays)
+    with refusing():
+        return _read(checked, arrays)
 
 
-def _places_of(places: Places) -> PlacesOf:
-    return PlacesOf(fingerprint=places.fingerprint)
-
-
-def _family_of(family: Family, kernels: list[Any]) -> FamilyOf:
-    settings = [
-        SettingOf(
-            variances=list(setting.variances),
-            level=setting.level,
-            noise_variance=setting.noise_variance,
-            weight=setting.weight,
-        )
-        for setting in family.settings
-    ]
-    return FamilyOf(kernels=kernels, settings=settings)
-
-
-def _one_variance(facts: Facts) -> Any:
-    """Return the variance of outputs around f; with a likelihood it follows from that."""
-    if facts.likelihood is not None or np.ndim(facts.model.noise_variance) > 0:
-        return None  # of several releases, each has its own
-    return facts.model.noise_variance
-
-
-def _arrays(release: Published) -> Arrays:
-    facts, model = release.facts, release.facts.model
-    arrays: Arrays = {"X": model.X, "points": facts.points, "weights": facts.weights}
-    for number, part in enumerate(release.parts):
-        arrays |= {array_of_part("sketch", number): part.sketch.matrix}
-        arrays |= {array_of_part("noisy", number): part.noisy.values}
-    arrays |= facts.outcome.arrays()
-    if facts.inducing is not None:
-        arrays["inducing"] = facts.inducing
-    if facts.groups is not None:
-        arrays["groups"] = facts.groups
-    if facts.places is not None:
-        places = facts.places
-        arrays |= {"X": places.centres, "spreads": places.spreads, "counts": places.counts}
-        arrays |= {"splits": places.tree.to_array()}
-        if places.exposure is not None:
-            arrays["exposure"] = places.exposure
-    return arrays
-
-
-def from_archive(manifest: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """Return the fields of a release from parsed contents, trusting none of them."""
-    fields = {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn errors of reading into one that says what to do."""
     try:
-        checked = check_fields(fields, arrays)
         with np.errstate(all="ignore"):  # what overflows is refused for what comes out
-            return _build(checked, arrays)
+            yield
+    except ReleaseFileError as error:
+        raise refuse(str(error), ADVICE) from error
     except (ValueError, ArithmeticError, MemoryError) as error:
-        raise refused(error) from error
+        raise refuse(f"its model cannot be computed ({error})", ADVICE) from error
 
 
-def refused(error: Exception) -> ReleaseFileError:
-    """Return an error of reading as one that says what to do."""
-    if isinstance(error, ReleaseFileError):
-        return ReleaseFileError(f"{error}; {ADVICE}")
-    return ReleaseFileError(f"its model cannot be computed ({error}); {ADVICE}")
-
-
-def _build(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
+def _read(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     """Put a release together from contents whose kinds, ranges and sizes have been checked."""
-    guarantee, prior, design = manifest.guarantee, manifest.prior, manifest.design
-    rows = manifest.rows
-    epsilon = float(guarantee.epsilon)
-    places = None if manifest.places is None else _places(manifest.places, arrays)
-    outcome = OUTCOMES[manifest.task].read(said_of(manifest), _at_nodes(arrays, places))
-    facts = Facts(
-        model=_model(prior, arrays, places, noisy=not math.isinf(epsilon)),
+    prior, design = manifest.prior, manifest.design
+    budget = manifest.guarantee.read()
+    places = None if manifest.places is None else manifest.places.read(arrays)
+    X, counts, at_nodes = check_rows(arrays["X"]), None, arrays
+    if places is not None:
+        X, counts = places.nodes, places.node_counts
+        if places.node_exposure is not None:
+            at_nodes = arrays | {"exposure": places.node_exposure}
+    spec = ReleaseSpec(
+        model=prior.read_model(arrays, X, counts, private=not math.isinf(budget.epsilon)),
         places=places,
-        family=None if prior.family is None else family_from(prior.family, arrays, arrays["X"][:1]),
+        family=prior.read_family(arrays, arrays["X"][:1]),
         points=check_rows(arrays["points"], "points"),
         weights=arrays["weights"],
         lo=np.array(manifest.bounds.lo),
         hi=np.array(manifest.bounds.hi),
         prior_mean=np.array(prior.mean),
         unit=np.array(prior.unit),
-        budget=Budget(epsilon, guarantee.delta, guarantee.calibration, guarantee.parts),
+        budget=budget,
         design=design.name,
         target=design.target,
         decode=design.decode,
         rank=design.rank,
         groups=arrays.get("groups"),
-        feature_names=_tuple(manifest.feature_names),
-        limit=None if rows is None else RowLimit(rows.max_rows, rows.left_out),
-        inputs=columns_of(manifest),
-        outcome=outcome,
+        feature_names=manifest.feature_names,
+        limit=None if manifest.rows is None else manifest.rows.read(),
+        inputs=read_columns(manifest.inputs, manifest.feature_names),
+        outcome=manifest.outcome(at_nodes),
     )
-    if outcome.likelihood is not None:
-        facts = facts.at_prior_mean()
-    parts = [
-        Part(
-            Sketch(arrays[array_of_part("sketch", number)], manifest.grid.sketch_bits),
-            NoisySketch(
-                values=arrays[array_of_part("noisy", number)],
-                bits=bits,
-                sigma=guarantee.sigma,
-                sensitivity=guarantee.sensitivity,
-                epsilon=epsilon,
-                delta=guarantee.delta,
-                calibration=guarantee.calibration,
-                parts=guarantee.parts,
-                private=guarantee.private,
-            ),
-        )
-        for number, bits in enumerate(manifest.grid.noisy_bits)
-    ]
+    first, *later = manifest.grid.read(arrays, manifest.guarantee)
+    choice, bounds = manifest.selection, manifest.bounds_choice
     return {
-        "facts": facts,
-        "sketch": parts[0].sketch,
-        "noisy": parts[0].noisy,
-        "later": tuple(parts[1:]),
-        "selection": None if manifest.selection is None else _chosen(manifest.selection),
-        "bounds_choice": _chosen_bounds(manifest.bounds_choice),
-        "gap": design.gap,
+        "spec": spec if spec.likelihood is None else at_prior_mean(spec),
+        "sketch": first.sketch,
+        "noisy": first.noisy,
+        "later": tuple(later),
+        "selection": None if choice is None else choice.read(),
+        "bounds_choice": None if bounds is None else bounds.read(),
+        "gap": math.nan if design.gap is None else design.gap,
         "status": design.status,
-        "target_names": _tuple(manifest.target_names),
+        "target_names": manifest.target_names,
         "release_id": manifest.release_id,
         "created": manifest.created,
         "version": manifest.cloakgp_version,
     }
-
-
-def _chosen(selection: Selection) -> Chosen:
-    return Chosen(**msgspec.structs.asdict(selection))
-
-
-def _chosen_bounds(section: BoundsChoiceOf | None) -> ChosenBounds | None:
-    if section is None:
-        return None
-    fields = msgspec.structs.asdict(section)
-    return ChosenBounds(**fields | {"grid": tuple(section.grid)})
-
-
-def family_from(section: FamilyOf, arrays: Arrays, point: NDArray[Any]) -> Family:
-    """Return the family that a file describes; ``point`` (1, L) is one of its inputs."""
-    kernels = [kernel_from_json(spec, kernel_arrays(arrays)) for spec in section.kernels]
-    for kernel in kernels:
-        evaluate(kernel, point)  # a kernel for other inputs is refused here
-    settings = [
-        Setting(tuple(s.variances), s.level, s.noise_variance, s.weight) for s in section.settings
-    ]
-    return Family(tuple(kernels), tuple(settings))
-
-
-def _places(section: PlacesOf, arrays: Arrays) -> Places:
-    return Places(
-        tree=Tree.from_array(arrays["splits"]),
-        centres=check_rows(arrays["X"]),
-        counts=arrays["counts"],
-        spreads=arrays["spreads"],
-        fingerprint=section.fingerprint,
-        exposure=arrays.get("exposure"),
-    )
-
-
-def _at_nodes(arrays: Arrays, places: Places | None) -> Arrays:
-    """Return the arrays with what is said of places said of their nodes."""
-    exposure = None if places is None else places.node_exposure
-    return arrays if exposure is None else arrays | {"exposure": exposure}
-
-
-def _model(prior: Prior, arrays: Arrays, places: Places | None, noisy: bool) -> LinearModel:
-    X, counts = check_rows(arrays["X"]), None
-    if places is not None:
-        X, counts = places.nodes, places.node_counts
-    # With a likelihood the noise follows from it.
-    noise_variance = 1.0 if prior.noise_variance is None else prior.noise_variance
-    kernel = kernel_from_json(prior.kernel, kernel_arrays(arrays))
-    if prior.approximation == "exact":
-        if prior.family is not None and noisy:
-            return Surrogate(kernel, X, noise_variance, counts)
-        return ExactModel(kernel, X, noise_variance, counts)
-    inducing = check_rows(arrays["inducing"], "inducing")
-    return SparseModel(kernel, X, noise_variance, inducing, prior.approximation, counts)
-
-
-def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(values)

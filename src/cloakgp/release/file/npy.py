@@ -8,14 +8,14 @@ import math
 import re
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from reprlib import repr as short
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from cloakgp.release.file.refusal import refuse
+from cloakgp.release.file.schema import Section, refuse
 
 #: Below 4 GiB every size and offset fits the plain fields of a zip, so no zip64 is needed.
 MAX_BYTES = (1 << 32) - 1
@@ -27,15 +27,14 @@ DESCR: dict[str, str] = {"bool": "|b1", "float64": "<f8", "int32": "<i4", "int64
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
-@dataclass(frozen=True)
-class Frame:
-    """Dtype and shape of an array, from which follow its header and its size as a file."""
+class ArrayHeader(Section, frozen=True):
+    """Dtype and shape of an array, from which follow the first bytes and the size of its file."""
 
     dtype: Dtype
-    shape: tuple[int, ...]
+    shape: tuple[Annotated[int, Meta(ge=0)], ...]
 
     @property
-    def header(self) -> bytes:
+    def encoded(self) -> bytes:
         """The header of npy format 1.0, padded to 64 bytes."""
         text = (
             f"{{'descr': '{DESCR[self.dtype]}', 'fortran_order': False, 'shape': {self.shape}, }}"
@@ -46,7 +45,7 @@ class Frame:
     @property
     def size(self) -> int:
         """Bytes of the whole file."""
-        return len(self.header) + np.dtype(self.dtype).itemsize * math.prod(self.shape)
+        return len(self.encoded) + np.dtype(self.dtype).itemsize * math.prod(self.shape)
 
     def empty(self) -> NDArray[Any]:
         """Return an array to read the numbers into."""
@@ -68,7 +67,7 @@ def check_name(name: Any) -> None:
         )
 
 
-def check_array(name: str, array: NDArray[Any]) -> None:
+def check_storable(name: str, array: NDArray[Any]) -> None:
     """Refuse an array that the format cannot hold exactly."""
     check_name(name)
     # A subclass can mean more than its numbers: a masked array would lose its mask.

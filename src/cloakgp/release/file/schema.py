@@ -1,195 +1,81 @@
-"""The manifest of a release: every field, its kind and its range, in one place.
+"""The language of the codecs: JSON objects whose fields have kinds and ranges, and how to refuse.
 
-What one field says of another, and of the arrays, is checked by ``contents``.
+Every codec is a ``Section``: a msgspec Struct that says its fields and their ranges, with methods
+that make it from an object, check it against the arrays of the file, and turn it back.  ``typed``
+is the only way from JSON to a section; whatever is wrong is a ``ReleaseFileError`` with the name of
+the field, its value and what was expected.
 """
 
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Mapping, Set
+from reprlib import repr as short
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, inspect
+from numpy.typing import NDArray
 
-from cloakgp.decode.decoder import Decode
 from cloakgp.errors import ReleaseFileError
-from cloakgp.gp.sparse import Approximation
-from cloakgp.inputs.columns.kinds import MOST_LEVELS
-from cloakgp.inputs.kinds import LARGEST
-from cloakgp.plan.facts import MOST_ITERATIONS, DesignName, Target
-from cloakgp.plan.outcomes import Task
-from cloakgp.privacy.choice.bounds import FEWEST_CANDIDATES, MOST_CANDIDATES
-from cloakgp.privacy.choice.losses import Loss
-from cloakgp.privacy.choice.selection import Mechanism
-from cloakgp.privacy.mechanism.calibration import (
-    LARGEST_DELTA,
-    LARGEST_EPSILON,
-    SMALLEST_DELTA,
-    SMALLEST_EPSILON,
-    Calibration,
-)
-from cloakgp.release.file.typed import Section, typed
+from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON
+from cloakgp.release.file.checks import LARGEST
 
-#: More noise than any budget asks for, by far.
-LARGEST_SIGMA = 1e9
-#: Kernels and settings of a family, and kernels of a setting, at most.
-MOST_KERNELS, MOST_SETTINGS, MOST_TERMS = 300, 10_000, 10
-MOST_SKETCH_BITS, MOST_NOISY_BITS = 30, 62
-#: Entries of a matrix that predictions need, at most: 4 GiB.
+T = TypeVar("T")
+Arrays = Mapping[str, NDArray[Any]]
+
+#: Rows, ranks and candidates that a release may speak of.
 MOST_ENTRIES = 1 << 29
 
-Neighbours = Literal["same inputs, one person's outputs replaced"]
-NEIGHBOURS: Neighbours = "same inputs, one person's outputs replaced"
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Positive = Annotated[float, Meta(ge=1.0 / LARGEST, le=LARGEST)]
+NotNegative = Annotated[float, Meta(ge=0.0, le=LARGEST)]
 Epsilon = Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
+TotalEpsilon = Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST)]
 Share = Annotated[float, Meta(gt=0.0, lt=1.0)]
+Count = Annotated[int, Meta(ge=1, le=MOST_ENTRIES)]
 Line = Annotated[str, Meta(min_length=1, max_length=1000)]
-Numbers = Annotated[list[Number], Meta(min_length=1)]
-Names = Annotated[list[str], Meta(min_length=1)]
+Names = Annotated[tuple[str, ...], Meta(min_length=1)]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-class Guarantee(Section, frozen=True):
-    """What is promised, and the noise that was added for it."""
-
-    epsilon: Epsilon | Literal["inf"]  # JSON has no infinity
-    delta: Annotated[float, Meta(ge=SMALLEST_DELTA, le=LARGEST_DELTA)]
-    sigma: Annotated[float, Meta(ge=0.0, le=LARGEST_SIGMA)]
-    sensitivity: Positive
-    calibration: Calibration
-    parts: Annotated[int, Meta(ge=1, le=MOST_ITERATIONS)]
-    private: bool
-    neighbours: Neighbours
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An object whose fields are known, each with its kind and its range."""
 
 
-class Grid(Section, frozen=True):
-    """The bits of the sketch and of the noisy values of each iteration."""
-
-    sketch_bits: Annotated[int, Meta(ge=1, le=MOST_SKETCH_BITS)]
-    noisy_bits: Annotated[list[Annotated[int, Meta(ge=1, le=MOST_NOISY_BITS)]], Meta(min_length=1)]
-
-
-class Bounds(Section, frozen=True):
-    """The public bounds of each output."""
-
-    lo: Numbers
-    hi: Numbers
+def refuse(
+    reason: str, advice: str = "get an unchanged copy from its publisher"
+) -> ReleaseFileError:
+    """Return the error that refuses a file, or what should go into one."""
+    return ReleaseFileError(f"{reason}; {advice}")
 
 
-class SettingOf(Section, frozen=True):
-    """One setting of a family: numbers of kernels with their variances, and what is added."""
-
-    variances: Annotated[
-        list[tuple[Annotated[int, Meta(ge=0, lt=MOST_KERNELS)], Positive]],
-        Meta(min_length=1, max_length=MOST_TERMS),
-    ]
-    level: Annotated[float, Meta(ge=0.0, le=LARGEST)]
-    noise_variance: Annotated[float, Meta(ge=0.0, le=LARGEST)]
-    weight: Annotated[float, Meta(gt=0.0, le=1.0)]
+def lacking(name: str) -> ReleaseFileError:
+    """Return the error of a file without something that it needs."""
+    return ReleaseFileError(f"the release file lacks something: {name}")
 
 
-class FamilyOf(Section, frozen=True):
-    """The priors that decoding averages over."""
-
-    kernels: Annotated[list[Any], Meta(min_length=1, max_length=MOST_KERNELS)]
-    settings: Annotated[list[SettingOf], Meta(min_length=1, max_length=MOST_SETTINGS)]
+def unknown(names: Any) -> ReleaseFileError:
+    """Return the error of a file that holds more than it may."""
+    return ReleaseFileError(f"the release file holds entries unknown to it: {short(names)}")
 
 
-class Prior(Section, frozen=True, omit_defaults=True):
-    """The model before anything is known; ``gp.kernels`` checks the kernel."""
-
-    kernel: Any
-    mean: Numbers
-    unit: Annotated[list[Positive], Meta(min_length=1)]
-    noise_variance: Annotated[float, Meta(ge=0.0, le=LARGEST)] | None
-    approximation: Literal["exact"] | Approximation
-    family: FamilyOf | None = None  # a fixed prior does not speak of it, as in files of 0.1.0
+def check_array_names(arrays: Arrays, wanted: Set[str], allowed: Set[str]) -> None:
+    """Refuse a file that lacks an array, or has one that is neither wanted nor allowed."""
+    if missing := sorted(wanted - arrays.keys()):
+        raise lacking(f"the array {missing[0]!r}")
+    if extra := sorted(arrays.keys() - wanted - allowed):
+        raise unknown(extra)
 
 
-class Design(Section, frozen=True):
-    """How the sketch was chosen."""
-
-    name: DesignName
-    target: Target
-    decode: Decode
-    rank: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)] | None
-    gap: Number
-    status: Line
+def check_printable(name: str, line: str) -> None:
+    """Refuse words that do more than say something on one line."""
+    if not line.isprintable():
+        raise ReleaseFileError(f"{name} holds characters that cannot be printed")
 
 
-class Selection(Section, frozen=True):
-    """How the settings were chosen, if privately."""
-
-    epsilon: Epsilon
-    mechanism: Mechanism
-    loss: Loss
-    candidates: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)]
-    total_epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST)]
-
-
-class BoundsChoiceOf(Section, frozen=True):
-    """How the bounds were chosen, if privately."""
-
-    epsilon: Epsilon
-    grid: Annotated[list[Number], Meta(min_length=FEWEST_CANDIDATES, max_length=MOST_CANDIDATES)]
-    quantiles: tuple[Share, Share]
-    aimed: tuple[Share, Share]
-    total_epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST)]
-
-
-class RowsOf(Section, frozen=True):
-    """How many rows of each person count at most, and how many were left out for that."""
-
-    max_rows: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)]
-    left_out: Annotated[int, Meta(ge=0, le=MOST_ENTRIES)]
-
-
-class PlacesOf(Section, frozen=True):
-    """Where people are gathered: what their inputs are known by."""
-
-    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-
-
-class InputOf(Section, frozen=True, omit_defaults=True):
-    """How the values of one input become numbers; ``inputs.columns`` checks what it says."""
-
-    kind: Literal["number", "category", "date", "boolean"]
-    levels: Annotated[list[str], Meta(min_length=1, max_length=MOST_LEVELS)] | None = None
-    origin: Line | None = None
-    utc: bool | None = None
-    shift: Number | None = None
-    scale: Positive | None = None
-    missing: str | float | bool | None = None
-
-
-class Manifest(Section, frozen=True, omit_defaults=True):
-    """Everything that a release says in words and single numbers."""
-
-    task: Task
-    cloakgp_version: Line
-    release_id: Line
-    created: Line
-    guarantee: Guarantee
-    grid: Grid
-    bounds: Bounds
-    prior: Prior
-    design: Design
-    classes: list[bool | int | float | str] | None
-    selection: Selection | None
-    feature_names: Names | None
-    target_names: Names | None
-    places: PlacesOf | None = None  # releases of few people do not speak of it
-    bounds_choice: BoundsChoiceOf | None = None  # nor those whose bounds were known
-    rows: RowsOf | None = None  # nor those of all rows
-    inputs: Annotated[list[InputOf], Meta(min_length=1)] | None = None  # None: plain numbers
-
-
-def read_manifest(fields: dict[str, Any]) -> Manifest:
-    """Return the manifest with these fields, or refuse the first that no release can have."""
-    return typed(fields, Manifest)
-
-
-def fields_of(manifest: Manifest) -> dict[str, Any]:
-    """Return a manifest as JSON can hold it."""
-    fields: dict[str, Any] = msgspec.to_builtins(manifest, enc_hook=_plain)
+def to_json(section: Section) -> dict[str, Any]:
+    """Return a section as JSON can hold it."""
+    fields: dict[str, Any] = msgspec.to_builtins(section, enc_hook=_plain)
     return fields
 
 
@@ -197,3 +83,80 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise ReleaseFileError(f"a {type(value).__name__} cannot be written to a release file")
+
+
+def typed(value: Any, kind: type[T], where: str = "") -> T:
+    """Return a JSON value as one of this kind; ``where`` is its name in errors."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _explained(str(error), value, kind, where) from None
+
+
+# ------------------------------------------------------------------- errors of msgspec in our words
+
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a JSON object",
+    "null": "nothing",
+}
+_PLACE = re.compile(r"(.*) - at `\$([^`]*)`", re.DOTALL)
+_FIELD = re.compile(r"Object (missing required|contains unknown) field `(.*)`", re.DOTALL)
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+
+
+def _explained(error: str, value: Any, kind: type, where: str) -> ReleaseFileError:
+    """Say what msgspec found, with the value that it does not name."""
+    place = _PLACE.fullmatch(error)
+    reason, path = (place[1], place[2]) if place else (error, "")
+    steps = _STEP.findall(path)
+    try:
+        for key, index in steps:
+            value = value[key] if key else value[int(index)]
+    except LookupError:  # the name of an unknown field may look like a place
+        reason, path, steps = error, "", []
+    where = (where + path).removeprefix(".")
+    if field := _FIELD.fullmatch(reason):
+        name = f"{where}.{field[2]}".removeprefix(".")
+        return lacking(name) if field[1] == "missing required" else unknown(name)
+    named = f"{where or 'the manifest'}={short(value)}"
+    if words := _allowed_words(kind, [key for key, _ in steps]):
+        return ReleaseFileError(f"{named} is none of {words}")
+    return ReleaseFileError(f"{named} is refused: {_in_words(reason)}")
+
+
+def _in_words(reason: str) -> str:
+    """Return "expected a whole number, got a string" for "Expected `int`, got `str`"."""
+    words = re.sub(r"`([a-z |]+)`", lambda kinds: _kinds_in_words(kinds[1].split(" | ")), reason)
+    return words[0].lower() + words[1:]
+
+
+def _kinds_in_words(kinds: list[str]) -> str:
+    *some, last = [_WORDS.get(kind, kind) for kind in kinds]
+    return f"{', '.join(some)} or {last}" if some else last
+
+
+def _allowed_words(kind: type, keys: list[str]) -> tuple[Any, ...]:
+    """Return the words that a place allows, if words alone are; an empty key is a list's entry."""
+    options: list[Any] = [inspect.type_info(kind)]
+    for key in keys:
+        structs = [option for option in options if isinstance(option, inspect.StructType)]
+        if tags := [struct.tag for struct in structs if key and struct.tag_field == key]:
+            return tuple(tags)
+        fields = [field for struct in structs for field in struct.fields if field.name == key]
+        inner = [field.type for field in fields]
+        if not key:
+            lists = (inspect.ListType, inspect.VarTupleType)
+            inner = [option.item_type for option in options if isinstance(option, lists)]
+        options = [
+            each
+            for one in inner
+            for each in (one.types if isinstance(one, inspect.UnionType) else (one,))
+        ]
+    if all(isinstance(option, inspect.LiteralType) for option in options):
+        return tuple(word for option in options for word in option.values)
+    return ()

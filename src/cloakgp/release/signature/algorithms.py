@@ -6,14 +6,17 @@ import hashlib
 from typing import Any
 
 from cloakgp.errors import SignatureError
-from cloakgp.release.signature.keys import PublicKey
+from cloakgp.release.signature.keys import PublicKey, WireReader
 from cloakgp.release.signature.sshsig import SshSignature
-from cloakgp.release.signature.wire import Reader
 
 #: The flag of a hardware key that somebody touched it.
 TOUCHED = 1
-_HASHES = {"nistp256": "SHA256", "nistp384": "SHA384", "nistp521": "SHA512"}
-_CURVES = {"nistp256": "SECP256R1", "nistp384": "SECP384R1", "nistp521": "SECP521R1"}
+#: The curve and the hash that belong to the name of a NIST curve.
+_NIST = {
+    "nistp256": ("SECP256R1", "SHA256"),
+    "nistp384": ("SECP384R1", "SHA384"),
+    "nistp521": ("SECP521R1", "SHA512"),
+}
 _RSA_HASHES = {"rsa-sha2-256": "SHA256", "rsa-sha2-512": "SHA512"}
 
 
@@ -70,13 +73,12 @@ def _check_nist(key: PublicKey, signature: bytes, message: bytes) -> None:
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-    numbers = Reader(signature, "the signature")
+    numbers = WireReader(signature, "the signature")
     r, s = numbers.natural(), numbers.natural()
     numbers.end()
-    curve: Any = getattr(ec, _CURVES[key.kind.curve])()
-    hash: Any = getattr(hashes, _HASHES[key.kind.curve])()
-    public = ec.EllipticCurvePublicKey.from_encoded_point(curve, key.point)
-    public.verify(encode_dss_signature(r, s), message, ec.ECDSA(hash))
+    curve, hash = _NIST[key.kind.curve]
+    public = ec.EllipticCurvePublicKey.from_encoded_point(getattr(ec, curve)(), key.point)
+    public.verify(encode_dss_signature(r, s), message, ec.ECDSA(getattr(hashes, hash)()))
 
 
 def _check_rsa(key: PublicKey, signature: SshSignature, message: bytes) -> None:

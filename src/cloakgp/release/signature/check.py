@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cloakgp.errors import SignatureError, printable
+from cloakgp.errors import Message, SignatureError, printable
 from cloakgp.release.signature.algorithms import check_made_by, need_cryptography
-from cloakgp.release.signature.keys import PublicKey, read_key_file, small_file
+from cloakgp.release.signature.keys import PublicKey, quoted, read_key_file, small_file
 from cloakgp.release.signature.signers import Signer, check_allowed, read_signers
 from cloakgp.release.signature.sshsig import NAMESPACE, SshSignature, read_signature
-from cloakgp.release.signature.wire import quoted
 
 Named = str | os.PathLike[str]
 #: A signature lies beside its release, under the same name with this ending.
@@ -89,13 +88,15 @@ def trusted(key: Named | None, allowed_signers: Named | None, identity: str | No
     if key is None and allowed_signers is None and identity is None:
         return None
     if key is not None and not (allowed_signers is None and identity is None):
-        raise SignatureError("give either key, or allowed_signers and identity")
+        raise SignatureError(Message("give either {key}, or {allowed_signers} and {identity}"))
     if key is not None:
         return Trust(f"the key in {printable(key)}", read_key_file(key))
     if allowed_signers is None:
-        raise SignatureError("identity needs allowed_signers, the file that lists who may sign")
+        raise SignatureError(
+            Message("{identity} needs {allowed_signers}, the file that lists who may sign")
+        )
     if not identity:
-        raise SignatureError("allowed_signers needs identity: who should have signed")
+        raise SignatureError(Message("{allowed_signers} needs {identity}: who should have signed"))
     try:
         name = os.fsencode(identity)  # the bytes that ssh-keygen would be given
         if b"\0" in name:
@@ -119,8 +120,10 @@ def check_signature(
     if trust is None:
         if signature is not None:
             raise SignatureError(
-                "signature needs key, or allowed_signers and identity: whose signature counts is "
-                "for you to say"
+                Message(
+                    "{signature} needs {key}, or {allowed_signers} and {identity}: whose signature "
+                    "counts is for you to say"
+                )
             )
         return NOT_CHECKED
     if signature is None:

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cloakgp.errors import SignatureError, printable
-from cloakgp.release.signature.keys import fingerprint, lines_of, read_line, small_file
-from cloakgp.release.signature.wire import quoted
+from cloakgp.release.signature.keys import fingerprint, lines_of, quoted, read_line, small_file
 
 #: Bytes of a pattern, without its ``!``; a longer one has OpenSSH give up the list that it is in.
 LONGEST_PATTERN = 1022

@@ -1,21 +1,33 @@
-"""The SSH signature format: what is in a ``.sig`` file, and the bytes that were signed.
+"""The SSH signature format: making a ``.sig`` file, reading it, and the bytes that were signed.
 
-``ssh-keygen -Y sign`` writes it: the public key, a namespace that says what the signature is for,
-and a signature of the hash of the file.  The key inside only says which key to look for.
+It holds the public key, a namespace that says what the signature is for, and a signature of the
+hash of the file.  The key inside only says which key to look for.  ``ssh-keygen -Y sign`` writes
+it, so agents and hardware keys work: the private key is never opened here.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
-from cloakgp.errors import SignatureError
-from cloakgp.release.signature.keys import PublicKey, read_key
-from cloakgp.release.signature.wire import Reader, from_base64, quoted, string
+from cloakgp.errors import SignatureError, printable
+from cloakgp.release.signature.keys import (
+    PublicKey,
+    WireReader,
+    from_base64,
+    quoted,
+    read_key,
+    string,
+)
 
 #: What signatures of releases are for; one made for something else is no signature of a release.
 NAMESPACE = "cloakgp-release"
 HASHES = ("sha512", "sha256")
+PROGRAM = "ssh-keygen"
 _MAGIC, _VERSION = b"SSHSIG", 1
 _WHAT = "the signature"
 _ARMOUR = re.compile(
@@ -51,7 +63,7 @@ def read_signature(content: bytes) -> SshSignature:
     armoured = _ARMOUR.fullmatch(content)
     if armoured is None:
         raise SignatureError(f"{_WHAT} is not one of SSH: it needs its BEGIN and END lines")
-    reader = Reader(from_base64(armoured[1].replace(b"\n", b""), _WHAT), _WHAT)
+    reader = WireReader(from_base64(armoured[1].replace(b"\n", b""), _WHAT), _WHAT)
     if reader.take(len(_MAGIC)) != _MAGIC:
         raise SignatureError(f"{_WHAT} is not one of SSH")
     if (version := reader.uint32()) != _VERSION:
@@ -63,7 +75,7 @@ def read_signature(content: bytes) -> SshSignature:
         raise SignatureError(f"{_WHAT} holds something in a field that has no meaning yet")
     if hash not in HASHES:
         raise SignatureError(f"{_WHAT} uses the hash {quoted(hash)}, not {HASHES}")
-    inner = Reader(reader.string(), _WHAT)
+    inner = WireReader(reader.string(), _WHAT)
     reader.end()
     algorithm, signature, flags, counter = inner.text(), inner.string(), 0, 0
     if algorithm not in key.kind.algorithms:
@@ -75,3 +87,28 @@ def read_signature(content: bytes) -> SshSignature:
         flags, counter = inner.byte(), inner.uint32()
     inner.end()
     return SshSignature(key, namespace, hash, algorithm, signature, flags, counter)
+
+
+def sign(content: bytes, key: str | os.PathLike[str]) -> bytes:
+    """Return a signature of the content of a file, by the key that ssh-keygen finds at ``key``.
+
+    A public key stands for its private one in an agent.  ssh-keygen asks for a passphrase or a
+    touch on the terminal by itself.
+    """
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise SignatureError(f"{PROGRAM} is not installed; it comes with OpenSSH")
+    at = Path(key).expanduser()
+    if not at.exists():
+        raise SignatureError(f"there is no key {printable(key)}; `{PROGRAM} -t ed25519` makes one")
+    # From standard input to standard output: ssh-keygen itself writes no file.
+    command = [program, "-q", "-Y", "sign", "-f", os.fspath(at), "-n", NAMESPACE]
+    done = subprocess.run(command, input=content, stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        raise SignatureError(
+            f"{PROGRAM} did not sign with {printable(key)}: see what it says above; a key in an "
+            "agent is named by its public file"
+        )
+    # A key of a type that no reader would accept is refused now.
+    read_signature(done.stdout)
+    return done.stdout

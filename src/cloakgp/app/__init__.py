@@ -1,0 +1,1 @@
+"""What the command line and the pages share: settings, tables, a job and its outputs."""

@@ -1,0 +1,72 @@
+"""Consent: nothing is spent before somebody has seen the plan and agreed, here or by ``--yes``.
+
+Whose the rows are is asked, too, where a column seems to say it and the settings do not.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from cloakgp.app.job import Job
+from cloakgp.app.settings import Settings
+from cloakgp.app.tables.owners import NO_OWNERS, RepeatedOwner
+from cloakgp.cli.terminal import ask, confirm
+from cloakgp.errors import CommandError
+from cloakgp.release.plan import Plan
+from cloakgp.release.search_plan import SearchPlan
+
+
+def check_consent(yes: bool) -> None:
+    """Refuse to spend if nobody can be asked and nobody agreed in advance."""
+    if not (yes or sys.stdin.isatty()):
+        raise CommandError(
+            "a release spends privacy budget for good, so it asks first, but there is no terminal "
+            "to ask on; look at `cloakgp plan`, then give --yes to agree in advance."
+        )
+
+
+def agrees_to_spend(plan: Plan | SearchPlan) -> bool:
+    """Ask whether what was planned may be spent."""
+    if isinstance(plan, SearchPlan):
+        rows, owners = len(plan.X), plan.groups
+        people = rows if owners is None else len(np.unique(owners))
+    else:
+        owners, people = plan.facts.groups, plan.facts.people
+    whose = f"{people} people"
+    if owners is None:
+        whose = f"the people behind {people:,} rows, each taken to be another person's"
+    question = (
+        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} of the privacy "
+        f"of {whose}. What is published cannot be taken back.\nRelease now?"
+    )
+    return confirm(question)
+
+
+def ask_owners(job: Job, yes: bool, plan_only: bool = False, **how: bool) -> tuple[Job, Settings]:
+    """Ask whose the rows are if a column seems to say it and the settings do not.
+
+    Whoever has agreed in advance is not asked, and has to say it in the settings.  Where nothing is
+    spent it is only noted.
+    """
+    found = job.repeated_owner()
+    if found is None:
+        return job, job.settings
+    settings = replace(job.settings, groups=owners_answer(found, yes, plan_only))
+    return Job.read(job.data, settings, **how), settings
+
+
+def owners_answer(found: RepeatedOwner, yes: bool, plan_only: bool = False) -> str:
+    """Return the answer to whether a column names the owners of rows: its name, or "none"."""
+    if plan_only:
+        warnings.warn(f"{found}. {found.options}", stacklevel=1)
+        return NO_OWNERS
+    if yes or not sys.stdin.isatty():
+        raise CommandError(f"{found}. {found.options}")
+    answer = ask(f"{found}. Do these rows belong to the same people? [y/n] ")
+    if answer not in ("y", "yes", "n", "no"):
+        raise CommandError(f"that is neither y nor n. {found.options}")
+    return found.name if answer.startswith("y") else NO_OWNERS

@@ -1,0 +1,192 @@
+"""What a fit is given, checked before anything is done with it: y apart from X, owners, shapes.
+
+X and owners are public and may be looked at.  Of y only names, index, shape and memory are asked;
+its values are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+from cloakgp.data.frames import (
+    column_labels,
+    column_names,
+    names_of,
+    select,
+    series_label,
+    series_name,
+)
+from cloakgp.data.memory import shared_column
+from cloakgp.errors import ParameterError, brief, warn_user
+from cloakgp.privacy.mechanism.contributions import owner_codes as core_codes
+
+_PERSON = (
+    "patient|person|proband|household|family|owner|subject|participant|respondent|user|customer|"
+    "client|member|employee|worker|student|pupil|individual|donor"
+)
+#: A column of so many different values is no column of owners: "member" may be yes or no.
+MAX_FLAG_VALUES = 2
+#: Names of columns that say whose a row is, in small letters with underscores between words.
+_OF_PEOPLE = re.compile(
+    rf"(^|_)({_PERSON})(_?(id|no|nr|num|number|code|key|ref|hash|name))?$"
+    r"|(^|_)(id|uid|uuid|guid|pid|mrn|ssn|e_?mail|pseudonym|surname)$"
+    r"|^((first|last|full)_?)?name$"
+)
+
+
+def check_apart(y: Any, X: Any, at: Any = None, **others: Any) -> None:
+    """Refuse y among the public inputs, which are published as they are: by name and shared memory.
+
+    ``others`` are further public things, by the name of their parameter.  No value is read, so a
+    copy of y under another name is not recognised.
+    """
+    names = column_names(X)
+    # Of points with names, only the columns of X are taken.
+    points = select(at, names, "at") if names is not None and at is not None else at
+    private = names_of(y)
+    for what, public in {"X": X, "at": points, **others}.items():
+        if public is None:
+            continue
+        if public is y:
+            raise ParameterError(
+                "{!p} is {y} itself, and {!p} is published as it is; {y} must not be part of it",
+                what,
+                what,
+            )
+        _check_names(what, public, private)
+        found = shared_column(public, y)
+        if found is not None:
+            where = "" if found[0] is None else f" in its column {brief(repr(found[0]))}"
+            raise ParameterError(
+                "{!p} shares memory with {y}{}, and {!p} is published as it is, so private values "
+                "would be published; pass {!p} without the private column",
+                *(what, where, what, what),
+            )
+
+
+def _check_names(what: str, public: Any, private: set[Any]) -> None:
+    labels = column_labels(public)
+    both = [label for label in labels if label in private]
+    if both:
+        raise ParameterError(
+            "{!p} has the column {}, and so has {y}: {!p} is published as it is, so private values "
+            "would be published. Pass {!p} without that column; if the two are different things, "
+            "rename one of them",
+            *(what, brief(repr(both[0])), what, what),
+        )
+    if not labels and series_label(public) in private:
+        raise ParameterError(
+            "{!p} is called {}, and so is {y}: {!p} is published, so private values would be "
+            "published. Pass another column as {!p}; if the two are different things, rename one "
+            "of them",
+            *(what, brief(repr(series_label(public))), what, what),
+        )
+
+
+def warn_if_reordered(X: Any, y: Any) -> None:
+    """Warn if the rows of X and y are those of one table in different orders."""
+    if not (isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame)):
+        return
+    ours, theirs = X.index, y.index
+    if len(ours) != len(theirs) or ours.equals(theirs) or not ours.is_unique:
+        return
+    if theirs.is_unique and len(ours.intersection(theirs)) == len(ours):
+        warn_user(
+            "X and y have the same row labels in different orders; rows are taken as they come, so "
+            "y = y.loc[X.index] is probably what you want",
+        )
+
+
+def names_people(name: str) -> bool:
+    """Tell whether a column is called like one that says whose a row is: patient_id, ownerNo."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name).strip("_").lower()
+    return _OF_PEOPLE.search(words) is not None
+
+
+def warn_if_owners_repeat(X: Any) -> None:
+    """Warn if a column of X is called like the owner of a row, and some owners have several."""
+    if not isinstance(X, pd.DataFrame):
+        return
+    for name in [name for name in X.columns if isinstance(name, str) and names_people(name)]:
+        owners = X[name].dropna()
+        if not isinstance(owners, pd.Series):  # two columns of one name
+            continue
+        if MAX_FLAG_VALUES < (different := owners.nunique()) < len(owners):
+            warn_user(
+                f"column {name!r} of X repeats: {different:,} different in {len(owners):,} rows. "
+                "Without groups each row is taken to be another person's; if these rows belong to "
+                f"the same people, give groups=X[{name!r}]",
+            )
+            return
+
+
+def owner_codes(groups: Any, rows: int, X: Any = None) -> NDArray[np.int64] | None:
+    """Return owners as numbers; their names are not needed for the guarantee.
+
+    ``groups`` must have the index of ``X``, the table that the rows come from.
+    """
+    if groups is None:
+        return None
+    indexed = isinstance(groups, pd.Series | pd.DataFrame) and isinstance(X, pd.DataFrame)
+    if indexed and not groups.index.equals(X.index):
+        raise ParameterError(
+            "{groups} has another index than {X}, so it is not known which owner belongs to which "
+            "row; pass groups.loc[X.index] to match them by index, or groups.to_numpy() if the "
+            "order is right already"
+        )
+    return np.asarray(core_codes(groups, rows), dtype=np.int64)
+
+
+def shape_of(y: Any, rows: int) -> tuple[int, ...]:
+    """Return the shape of y, a public fact, without looking at its values."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    shape = getattr(y, "shape", None)
+    if not isinstance(shape, tuple):
+        try:
+            shape = np.asarray(y).shape
+        except Exception:
+            shape = None  # raise below, outside: the message of others may quote a value
+    if shape is None:
+        raise ParameterError(
+            "{y} must be an array with one row for each of the {} rows of {X}", rows
+        )
+    if len(shape) not in (1, 2) or shape[0] != rows:
+        raise ParameterError(
+            "{y} must have one row for each of the {} rows of {X}, got an array of shape {}",
+            rows,
+            shape,
+        )
+    return shape
+
+
+def one_column(y: Any, rows: int) -> None:
+    """Refuse y that is not one output for each row, without looking at its values."""
+    shape = shape_of(y, rows)
+    if len(shape) == 2 and shape[1] != 1:
+        raise ParameterError("{y} must be one column, got an array of shape {}", shape)
+    if len(shape) == 2:
+        warn_user(
+            "A column-vector y was passed when a 1d array was expected",
+            DataConversionWarning,
+        )
+
+
+def as_float(name: str, value: Any) -> float:
+    """Return a parameter that must be a number."""
+    if not isinstance(value, Real):
+        raise ParameterError("{!p} must be a number, got {!r}", name, value)
+    return float(value)
+
+
+def target_names(y: Any) -> tuple[str, ...] | None:
+    """Return the column names of y, which are public."""
+    name = series_name(y)
+    return column_names(y) if name is None else (name,)

@@ -1,0 +1,123 @@
+"""A k-d tree: splits by one feature each, so that people who are alike end at the same leaf.
+
+Walking down takes comparisons alone, so that the same numbers take the same way on every machine.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: People who walk down the tree at a time: few enough for the fastest memory.
+PEOPLE_AT_A_TIME = 1 << 14
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Node i sends people whose feature ``which[i]`` is above ``at[i]`` to the right."""
+
+    which: NDArray[np.intp]
+    at: Array
+    children: NDArray[np.intp]  # (nodes, 2); −1 at a leaf
+
+    def to_array(self) -> Array:
+        """Return the tree as numbers (nodes, 3): feature, threshold and left child, or −1."""
+        at = np.where(self.children[:, 0] < 0, 0.0, self.at)
+        return np.column_stack([self.which, at, self.children[:, 0]])
+
+    @classmethod
+    def from_array(cls, splits: Array) -> Tree:
+        """Return the tree of such numbers; a right child comes right after the left one."""
+        left = splits[:, 2].astype(np.intp)
+        children = np.column_stack([left, np.where(left < 0, -1, left + 1)])
+        at = np.where(left < 0, np.inf, splits[:, 1])
+        return cls(splits[:, 0].astype(np.intp), at, children)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.intp]:
+        """The number of each leaf, from 0; −1 for nodes that are none."""
+        leaf = self.children[:, 0] < 0
+        return np.where(leaf, np.cumsum(leaf) - 1, -1)
+
+    def assign(self, rows: Array) -> NDArray[np.intp]:
+        """Return the number of the leaf of each of ``rows`` (n, d)."""
+        return self.numbers[self.leaves(rows.T)]
+
+    def leaves(self, features: Array) -> NDArray[np.intp]:
+        """Return the node at which each column of ``features`` (d, n) ends."""
+        step = PEOPLE_AT_A_TIME
+        cuts = range(0, features.shape[1], step)
+        some = [self._leaves(features[:, cut : cut + step]) for cut in cuts]
+        return np.concatenate(some) if some else np.zeros(0, dtype=np.intp)
+
+    def _leaves(self, features: Array) -> NDArray[np.intp]:
+        flat = features.T.ravel()
+        starts = np.arange(features.shape[1]) * len(features)
+        node = np.zeros(features.shape[1], dtype=np.intp)
+        # Together as far as a balanced tree goes: from a leaf, whose ``at`` is ∞, nobody moves on.
+        inner = self.children[:, 0] >= 0
+        left = np.where(inner, self.children[:, 0], np.arange(len(inner)))
+        for _ in range(len(inner).bit_length()):
+            node = left[node] + (flat[starts + self.which[node]] > self.at[node])
+        # Those who are still on their way go on alone.
+        walking = np.flatnonzero(inner[node])
+        while len(walking):
+            here = node[walking]
+            right = flat[starts[walking] + self.which[here]] > self.at[here]
+            node[walking] = left[here] + right
+            walking = walking[inner[node[walking]]]
+        return node
+
+
+def grow(
+    features: Array,
+    leaves: int,
+    weights: Array | None = None,
+    tolerance: float = 0.0,
+    people: Array | None = None,
+) -> Tree:
+    """Split the cell that varies most, at the mean of its widest feature, again and again.
+
+    ``features`` is (d, n); ``weights`` (d,) says how much a squared unit of each counts, and
+    ``people`` (n,) how many people have each column, if not one.  It ends with so many leaves, or
+    when squared distances from their means are at most ``tolerance`` on average.
+    """
+    which, at, children = [0], [np.inf], [(-1, -1)]
+    queue: list[tuple[float, int, NDArray[np.intp], int, float]] = []
+    units = np.ones(len(features)) if weights is None else weights
+    each = np.ones(features.shape[1]) if people is None else people
+
+    def consider(node: int, cell: NDArray[np.intp]) -> float:
+        inside = features[:, cell]
+        share = each[cell] / each[cell].sum()
+        mean = inside @ share
+        off = inside - mean[:, None]
+        spread = units * np.einsum("di,di,i->d", off, off, each[cell])
+        widest = int(np.argmax(spread))
+        variation = float(spread.sum())
+        heapq.heappush(queue, (-variation, node, cell, widest, float(mean[widest])))
+        return variation
+
+    count, left = 1, consider(0, np.arange(features.shape[1]))
+    while queue and count < leaves and left > tolerance * each.sum():
+        variation, node, cell, widest, mean = heapq.heappop(queue)
+        left += variation
+        right = features[widest, cell] > mean
+        if variation >= 0.0 or right.all() or not right.any():
+            continue
+        which[node], at[node] = widest, mean
+        children[node] = (len(which), len(which) + 1)
+        for part in (cell[~right], cell[right]):
+            which.append(0)
+            at.append(np.inf)
+            children.append((-1, -1))
+            if len(part) > 1:
+                left += consider(len(which) - 1, part)
+        count += 1
+    return Tree(np.array(which), np.array(at), np.array(children))

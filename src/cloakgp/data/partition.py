@@ -1,0 +1,442 @@
+"""A public partition of the inputs: where very many people are gathered into a few hundred bins.
+
+A sum for each bin is all that a release needs of its people.  Bins are the leaves of a k-d tree,
+grown on a sample of rows, and follow from the inputs alone: the same for any order and any blocks
+of rows.  Blocks are read one at a time, on joblib's workers; no y comes here.
+
+Rows are sampled and recognised by hashes (below).  Those notice mistakes; nothing that must be safe
+from malice rests on them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from cloakgp.data.kd_tree import Tree, grow
+from cloakgp.errors import KILLED
+
+Array = NDArray[np.float64]
+Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+#: Told how many more rows have been read.
+Done = Callable[[int], object]
+
+#: Bins at most: with a hundred published numbers, a file of them stays below 200 kB.  Fewer do if
+#: squared distances to centres, Σ (x − centre)²/l², are at most ``BIN_MEAN_SQUARE`` on average,
+#: where l is ``BIN_LENGTH`` times the default lengthscale: a rough one.
+MOST_BINS, BIN_MEAN_SQUARE, BIN_LENGTH = 300, 4e-3, 0.125
+#: Where nodes are, in standard deviations: with two or four of them, the first columns have mean 0
+#: and variance 1, and up to three columns are uncorrelated.
+SIGNS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, -1.0, 1.0]])
+#: People whose inputs differ by less than this share of everybody's range are at the same point.
+SPREAD_RTOL = 1e-9
+#: The tree is grown on so many different rows at most; everybody then walks down it.  Of more,
+#: those with the smallest hashes are taken, and all whose hash begins with ``HASH_BITS`` bits that
+#: more than one in ``COMMON`` people have: among them every row that is as common as that.
+SAMPLE_ROWS, COMMON, HASH_BITS = 100_000, 512, 16
+#: Seconds to wait for a block: if Dask gives up on one whose workers die, joblib is not told.
+PATIENCE_SECONDS = 3600.0
+#: The keys of the four numbers of a fingerprint.
+KEYS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89)
+#: The key of the hash by which rows are looked at.
+LOOK_KEY = 0x452821E638D01377
+
+
+class PublicPart(Protocol):
+    """A block of rows, which reads itself: small enough to be sent to a worker."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+
+    def read(self) -> Array:
+        """Return the rows, (n, L)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Bins of the inputs, and how many people are in each.
+
+    A bin's people are taken to be at a few nodes, with their mean and their standard deviations.
+    """
+
+    tree: Tree
+    centres: Array  # (K, L): the mean input of the people in a bin
+    spreads: Array  # (K, L): their standard deviation
+    counts: Integers  # (K,)
+    fingerprint: str  # of everybody's inputs, in any order
+    exposure: Array | None = None  # (K,): the mean exposure of the people in a bin
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return int(self.counts.sum())
+
+    @property
+    def nodes_each(self) -> int:
+        """How many nodes a bin has: one if all of its people have the same inputs."""
+        if not self.spreads.any():
+            return 1
+        return 2 if self.centres.shape[1] == 1 else 4
+
+    @cached_property
+    def nodes(self) -> Array:
+        """Where the people of each bin are taken to be, (K · nodes_each, L)."""
+        each = self.nodes_each
+        signs = SIGNS[:each, np.arange(self.centres.shape[1]) % 3]
+        around = self.centres[:, None] + signs * self.spreads[:, None] * (each > 1)
+        return around.reshape(-1, self.centres.shape[1])
+
+    @cached_property
+    def node_counts(self) -> Array:
+        """How many people are taken to be at each node."""
+        return np.repeat(self.counts / self.nodes_each, self.nodes_each)
+
+    @property
+    def node_exposure(self) -> Array | None:
+        """The mean exposure at each node."""
+        return None if self.exposure is None else np.repeat(self.exposure, self.nodes_each)
+
+    @property
+    def distances(self) -> Array:
+        """How far people are from the centre of their bin, root mean square, by input, (L,)."""
+        shares = self.counts / self.counts.sum()
+        return np.sqrt(shares @ self.spreads**2)
+
+    def assign(self, rows: Array) -> NDArray[np.intp]:
+        """Return the number of the bin of each row."""
+        return self.tree.assign(rows)
+
+
+def build_partition(
+    parts: Sequence[PublicPart],
+    lengths: Callable[[Array, Array], Array],
+    exposure: Sequence[PublicPart] | None = None,
+    done: Done = lambda rows: None,
+) -> Partition:
+    """Find bins for everybody, in two passes over the blocks.
+
+    ``lengths`` gives the default lengthscales of rows, of which so many people have each.
+    ``exposure`` are blocks of one column for the same people; ``done`` is told of the rows that
+    were read.
+    """
+    found, prints = _sample_rows(parts, done)
+    rows, people = found.rows, found.people
+    unit = BIN_LENGTH * lengths(rows, people)
+    # Few different rows have a bin each.
+    tolerance = 0.0 if len(rows) <= MOST_BINS else BIN_MEAN_SQUARE
+    tree = grow(np.ascontiguousarray(rows.T), MOST_BINS, unit**-2.0, tolerance, people)
+    number = tree.assign(rows)
+    first = np.unique(number, return_index=True)[1]
+    members = np.bincount(number, people)
+    # From a row of the bin on: the mean of equal rows is that row, in every digit.
+    off = rows - rows[first][number]
+    away = [np.bincount(number, people * column) / members for column in off.T]
+    centres = rows[first] + np.column_stack(away)
+    off = (rows - centres[number]) ** 2
+    spreads = np.sqrt([np.bincount(number, people * column) / members for column in off.T]).T
+    spreads[spreads < SPREAD_RTOL * np.ptp(rows, axis=0)] = 0.0
+    watched = [None] * len(parts) if exposure is None else exposure
+    arguments = [(tree, len(members), part) for part in watched]
+    counted = _Counted.sum(_through(done, parts, _count, arguments))
+    return Partition(
+        tree,
+        centres,
+        spreads,
+        counted.people,
+        fingerprint=fingerprint(prints),
+        exposure=None if exposure is None else counted.mean_exposure,
+    )
+
+
+def recount(
+    partition: Partition,
+    parts: Sequence[PublicPart],
+    exposure: Sequence[PublicPart] | None = None,
+    done: Done = lambda rows: None,
+) -> Partition:
+    """Return who is in the bins now, found in one pass; the bins stay as they are."""
+    watched = [None] * len(parts) if exposure is None else exposure
+    arguments = [(partition.tree, len(partition.counts), part) for part in watched]
+    found = list(_through(done, parts, _look_and_count, arguments))
+    counted = _Counted.sum(each for each, _ in found)
+    return replace(
+        partition,
+        counts=counted.people,
+        fingerprint=fingerprint(look for _, look in found),
+        exposure=None if exposure is None else counted.mean_exposure,
+    )
+
+
+def read_fingerprint(parts: Sequence[PublicPart], done: Done = lambda rows: None) -> str:
+    """Return the fingerprint of everybody's inputs, found in one pass."""
+    return fingerprint(_through(done, parts, _read_hashes, [()] * len(parts)))
+
+
+def describe_partition(partition: Partition, names: Sequence[str]) -> str:
+    """Say in a sentence where rows are gathered, each of them a person, and how far they are."""
+    return f"The {partition.people:,} rows are {describe_bins(partition, names)}"
+
+
+def describe_bins(partition: Partition, names: Sequence[str]) -> str:
+    """Say the same as a part of a sentence."""
+    apart = [
+        f"{distance:.2g} ({name})"
+        for name, distance in zip(names, partition.distances, strict=True)
+        if distance > 0.0
+    ]
+    typical = f", typically {', '.join(apart)} from where they are" if apart else ""
+    return f"gathered at {len(partition.counts)} places{typical}"
+
+
+class _Rows(NamedTuple):
+    """Different rows by their hashes, and how many people have each."""
+
+    rows: Array
+    people: NDArray[Any]
+    hashes: Hashes
+
+
+class _Look(NamedTuple):
+    """What the first pass returns of a block."""
+
+    found: _Rows  # those with the smallest hashes
+    buckets: Integers  # people by the first bits of the hash of their row
+    print: Hashes
+
+
+def _sample_rows(parts: Sequence[PublicPart], done: Done) -> tuple[_Rows, list[Hashes]]:
+    """Return rows that stand for everybody, in order, and what blocks add to the fingerprint."""
+    sample = _Sample()
+    buckets, prints = np.zeros(1 << HASH_BITS, dtype=np.int64), []
+    # Asked for when a block is sent out: those that are too large already are not sent back.
+    limits = ((sample.limit, SAMPLE_ROWS) for _ in parts)
+    for look in _through(done, parts, _look, limits):
+        sample.add(look.found)
+        buckets += look.buckets
+        prints.append(look.print)
+    found, everybody = sample.merged(), int(buckets.sum())
+    if found.people.sum() < everybody:
+        common = np.flatnonzero(buckets > everybody / COMMON)
+        rare = ~np.isin(_bucket(found.hashes), common)
+        light = _Rows(found.rows[rare], found.people[rare], found.hashes[rare])
+        left = everybody - int(buckets[common].sum())
+        weights = light.people * (left / max(int(light.people.sum()), 1))
+        found = _joined([_Rows(light.rows, weights, light.hashes), *_all_of(parts, common)])
+    order = np.lexsort(found.rows.T[::-1])
+    return _Rows(found.rows[order], found.people[order].astype(np.float64), found.hashes), prints
+
+
+def _all_of(parts: Sequence[PublicPart], buckets: NDArray[np.intp]) -> list[_Rows]:
+    """Return all rows in some buckets, in one more pass if there are any."""
+    if not len(buckets):
+        return []
+    found = list(_through(lambda rows: None, parts, _rows_in, [(buckets,)] * len(parts)))
+    return [_merged(_joined(found))]
+
+
+class _Sample:
+    """The ``SAMPLE_ROWS`` rows with the smallest hashes of those that were added."""
+
+    def __init__(self) -> None:
+        self.limit = np.uint64(2**64 - 1)  # no hash in the sample is larger
+        self._waiting: list[_Rows] = []
+
+    def add(self, found: _Rows) -> None:
+        self._waiting.append(found)
+        if sum(len(each.rows) for each in self._waiting) > 2 * SAMPLE_ROWS:
+            self.merged()
+
+    def merged(self) -> _Rows:
+        """Return what there is; before the first block, nothing."""
+        found = _merged(_joined(self._waiting), SAMPLE_ROWS)
+        self._waiting = [found]
+        if len(found.rows) == SAMPLE_ROWS:
+            self.limit = found.hashes[-1]
+        return found
+
+
+def _joined(found: Sequence[_Rows]) -> _Rows:
+    return _Rows(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def _merged(found: _Rows, most: int | None = None) -> _Rows:
+    """Return different rows by their hashes, then by what they hold, at most so many."""
+    order = np.argsort(found.hashes, kind="stable")
+    rows, people, hashes = found.rows[order], found.people[order], found.hashes[order]
+    same, differ = hashes[1:] == hashes[:-1], np.any(rows[1:] != rows[:-1], axis=1)
+    if np.any(same & differ):  # once in a blue moon two rows have one hash
+        order = np.lexsort((*rows.T[::-1], hashes))
+        rows, people, hashes = rows[order], people[order], hashes[order]
+        differ = np.any(rows[1:] != rows[:-1], axis=1)
+    starts = np.flatnonzero(np.r_[True, differ])
+    counts = np.add.reduceat(people, starts)
+    return _Rows(rows[starts[:most]], counts[:most], hashes[starts[:most]])
+
+
+def _bucket(hashes: Hashes) -> NDArray[np.int64]:
+    return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.int64)
+
+
+def _hashed(part: PublicPart) -> tuple[Array, Hashes]:
+    rows = _read(part) + 0.0  # −0 becomes 0
+    return rows, hash_rows(rows, np.uint64(LOOK_KEY))
+
+
+def _some(rows: Array, hashes: Hashes, chosen: NDArray[np.bool_], most: int | None) -> _Rows:
+    if not chosen.any():
+        return _Rows(rows[:0], np.zeros(0, dtype=np.int64), hashes[:0])
+    ones = np.ones(int(chosen.sum()), dtype=np.int64)
+    return _merged(_Rows(rows[chosen], ones, hashes[chosen]), most)
+
+
+def _look(part: PublicPart, limit: np.uint64, most: int) -> _Look:
+    rows, hashes = _hashed(part)
+    buckets = np.bincount(_bucket(hashes), minlength=1 << HASH_BITS).astype(np.int64)
+    return _Look(_some(rows, hashes, hashes <= limit, most), buckets, sum_hashes(rows))
+
+
+def _rows_in(part: PublicPart, buckets: NDArray[np.intp]) -> _Rows:
+    rows, hashes = _hashed(part)
+    return _some(rows, hashes, np.isin(_bucket(hashes), buckets), None)
+
+
+#: Sums of floats without rounding: whole numbers (K,) by the power of 2 that they count.
+Exact = dict[int, Integers]
+
+
+class _Counted(NamedTuple):
+    """What the second pass returns of a block."""
+
+    people: Integers  # (K,)
+    exposure: Exact
+
+    @classmethod
+    def sum(cls, blocks: Iterable[_Counted]) -> _Counted:
+        """Return the sums of all blocks."""
+        people, exposure = None, Exact()
+        for block in blocks:
+            people = block.people if people is None else people + block.people
+            for power, whole in block.exposure.items():
+                exposure[power] = exposure[power] + whole if power in exposure else whole
+        assert people is not None
+        return cls(people, exposure)
+
+    @property
+    def mean_exposure(self) -> Array:
+        """The mean exposure in each bin, rounded once."""
+        least = min(self.exposure)
+        totals = [0] * len(self.people)
+        for power, whole in self.exposure.items():
+            totals = [t + (w << power - least) for t, w in zip(totals, whole.tolist(), strict=True)]
+        pairs = zip(totals, self.people.tolist(), strict=True)
+        return np.array([float(Fraction(2) ** least * t / max(n, 1)) for t, n in pairs])
+
+
+def _exact_sums(number: NDArray[np.intp], values: Array, bins: int) -> Exact:
+    """Return the sum of values > 0 in each bin: halves of their 53 bits, by exponents."""
+    mantissa, exponent = np.frexp(values)
+    bits, sums = np.ldexp(mantissa, 53).astype(np.int64), Exact()
+    for power in np.unique(exponent).tolist():
+        some = exponent == power
+        at, whole = number[some], bits[some]
+        for shift, half in ((26, whole >> 26), (0, whole & (1 << 26) - 1)):
+            # Of fewer than 2^26 rows: exact in floats.
+            total = np.bincount(at, half, bins).astype(np.int64)
+            sums[power - 53 + shift] = sums.get(power - 53 + shift, 0) + total
+    return sums
+
+
+def _count(part: PublicPart, tree: Tree, bins: int, exposure: PublicPart | None) -> _Counted:
+    return _count_rows(_read(part), tree, bins, exposure)
+
+
+def _look_and_count(
+    part: PublicPart, tree: Tree, bins: int, exposure: PublicPart | None
+) -> tuple[_Counted, Hashes]:
+    rows = _read(part)
+    return _count_rows(rows, tree, bins, exposure), sum_hashes(rows)
+
+
+def _count_rows(rows: Array, tree: Tree, bins: int, exposure: PublicPart | None) -> _Counted:
+    number = tree.assign(rows)
+    people = np.bincount(number, minlength=bins).astype(np.int64)
+    if exposure is None:
+        return _Counted(people, {})
+    return _Counted(people, _exact_sums(number, _read(exposure)[:, 0], bins))
+
+
+def _read_hashes(part: PublicPart) -> Hashes:
+    return sum_hashes(_read(part))
+
+
+def _read(part: PublicPart) -> Array:
+    rows = part.read()
+    if len(rows) != part.rows:
+        raise ValueError(
+            f"a block of the inputs has {len(rows)} rows now, and had {part.rows} before; the data "
+            "changed while they were read: start again"
+        )
+    return rows
+
+
+def _through(
+    done: Done, parts: Sequence[PublicPart], function: Callable[..., Any], arguments: Iterable[Any]
+) -> Iterator[Any]:
+    """Call ``function`` with every block and its arguments, on joblib's workers."""
+    workers = Parallel(max_nbytes=None, return_as="generator")
+    if workers.n_jobs != 1:  # alone, there is nobody to wait for
+        workers.timeout = PATIENCE_SECONDS
+    calls = (delayed(function)(part, *rest) for part, rest in zip(parts, arguments, strict=True))
+    try:
+        for part, result in zip(parts, workers(calls), strict=True):
+            yield result
+            done(part.rows)
+    except multiprocessing.TimeoutError:
+        raise ValueError(
+            "a worker has not answered for a long time; it was probably killed, for instance "
+            "because it ran out of memory: try smaller blocks, or fewer workers on a machine"
+        ) from None
+    except BrokenExecutor:
+        raise ValueError(KILLED) from None
+
+
+def hash_rows(X: Array, key: np.uint64) -> Hashes:
+    """Return a hash of each row of X (N, L); equal numbers have equal hashes."""
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # −0 becomes 0
+    hashes = np.full(len(bits), key)
+    for column in bits.T:
+        hashes = mixed(hashes ^ column)
+    return hashes
+
+
+def mixed(x: Hashes) -> Hashes:
+    """The finaliser of splitmix64: every bit of x moves about half of the bits."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def sum_hashes(X: Array) -> Hashes:
+    """Return the sum of the hashes of rows under each of four keys: what a fingerprint adds up."""
+    return np.array(
+        [hash_rows(X, np.uint64(key)).sum(dtype=np.uint64) for key in KEYS], dtype=np.uint64
+    )
+
+
+def fingerprint(sums: Iterable[Hashes]) -> str:
+    """Return the fingerprint of rows that came in blocks, in any order: 64 letters."""
+    total = np.zeros(len(KEYS), dtype=np.uint64)
+    for one in sums:
+        total += one
+    return "".join(f"{int(number):016x}" for number in total)

@@ -1,0 +1,290 @@
+"""``Table``: what a fit is given, once, and the steps that decide which rows count, in what order.
+
+What is published may not depend on the order of a table, which may depend on y.  So rows in memory
+are put in an order of their own, that of their public values, before anything else is done with
+them.  Contribution bounding then leaves out rows of owners with many; plans and releases are made
+as if there were no others, and say how many there were.  Blocks, and rows that are summed in bins,
+stay as they come: nothing that is made from them depends on their order.  y is not part of a table:
+it passes through ``outputs_in_order`` and ``batches`` to the core, and no value of it is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakgp.data.batches import ConstantPart, ExposurePart, HeldBatch, ReadBatch
+from cloakgp.data.blocks.arrays import cut_array
+from cloakgp.data.blocks.dask import blocks_of, output_blocks_of
+from cloakgp.data.blocks.progress import passes
+from cloakgp.data.blocks.table import BlockColumn, BlockTable, check_aligned
+from cloakgp.data.checks import owner_codes, shape_of, warn_if_owners_repeat
+from cloakgp.data.columns import Columns, recognise
+from cloakgp.data.frames import column_names
+from cloakgp.data.partition import Partition, build_partition, read_fingerprint, recount
+from cloakgp.data.rows import check_rows
+from cloakgp.errors import ParameterError
+from cloakgp.privacy.mechanism.bins import Batch
+from cloakgp.privacy.mechanism.contributions import in_random_order, keep_rows, rows_to_keep
+from cloakgp.privacy.mechanism.numbers import as_whole
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+#: With more rows than this a plan of the exact model takes more than a minute on two cores
+#: (benchmarks/exact_limit.py).  Its memory would allow for more: such releases can still be read.
+MOST_EXACT = 4000
+#: With more rows than this those of sparse models are summed in bins, too.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Public inputs, owners and exposures: in memory or in blocks, row by row or in bins."""
+
+    X: Any  # as it was given
+    names: tuple[str, ...] | None  # of its columns
+    columns: Columns | None  # how it becomes numbers; None: it holds numbers
+    blocks: BlockTable | None = None  # if it comes in blocks; then there are no rows
+    rows: Array | None = None  # (n, L): those that count, as numbers
+    owners: NDArray[np.int64] | None = None  # (n,); None: every row is another person's
+    exposure: Any = None  # (n,), or blocks as X; of counts alone
+    every_row: Array | None = None  # (N, L), also those left out: people are known by them
+    every_owner: NDArray[np.int64] | None = None  # (N,)
+    order: Indices | None = None  # (N,): where each row was in X; None: in the order given
+    ties: Indices | None = None  # (N,): equal for neighbours with the same public values
+    kept: Indices | None = None  # (n,): which of the ordered rows count; None: all
+    max_contributions: int | None = None  # rows of each owner that count, at most
+    partition: Partition | None = None  # the bins in which rows are summed; None: each by itself
+
+    @property
+    def model_rows(self) -> Array:
+        """The rows of a model: the inputs of people, or the nodes that stand for those in bins."""
+        if self.partition is not None:
+            return self.partition.nodes
+        assert self.rows is not None
+        return self.rows
+
+    @property
+    def model_exposure(self) -> Array | None:
+        """The exposure of each row of a model."""
+        if self.partition is not None:
+            return self.partition.node_exposure
+        exposure: Array | None = self.exposure
+        return exposure
+
+    def __len__(self) -> int:
+        """Return how many rows count."""
+        if self.blocks is not None:
+            return self.blocks.rows
+        assert self.rows is not None
+        return len(self.rows)
+
+    @property
+    def left_out(self) -> int:
+        """How many rows contribution bounding leaves out."""
+        return 0 if self.kept is None or self.order is None else len(self.order) - len(self.kept)
+
+    @property
+    def identity(self) -> Array:
+        """A table by which the same people are known again: all their rows, or a fingerprint."""
+        if self.every_row is not None:
+            return self.every_row
+        assert self.partition is not None
+        return _as_table(self.partition.fingerprint)
+
+
+def read_table(X: Any, groups: Any = None, columns: Any = None) -> Table:
+    """Read and check public inputs and their owners; rows stay in the order given.
+
+    ``columns`` says what columns are, as estimators are told it.
+    """
+    blocks = blocks_of(X, columns)
+    if blocks is not None:
+        if groups is not None:
+            raise ParameterError(
+                "{groups} cannot be combined with inputs that come in blocks: the rows of one "
+                "owner may be in several blocks. Read the data into memory, or keep one row for "
+                "each person"
+            )
+        if blocks.rows == 0:
+            raise ParameterError("{X} has no rows")
+        return Table(X, blocks.names, blocks.inputs, blocks)
+    if groups is None:
+        warn_if_owners_repeat(X)
+    rows, inputs = encoded(X, columns)
+    rows += 0.0  # −0 and 0 are the same input
+    owners = _owner_ranks(groups, X, len(rows))
+    return Table(
+        X, column_names(X), inputs, rows=rows, owners=owners, every_row=rows, every_owner=owners
+    )
+
+
+def encoded(X: Any, columns: Any, what: str = "X") -> tuple[Array, Columns | None]:
+    """Return inputs in memory as rows of numbers, and how they became that; None: as they are."""
+    inputs = recognise(X, columns)
+    return check_rows(X if inputs is None else inputs.rows(X, what), what), inputs
+
+
+def _owner_ranks(groups: Any, X: Any, rows: int) -> NDArray[np.int64] | None:
+    """Return owners as numbers, in the order of their names."""
+    codes = owner_codes(groups, rows, X)
+    if codes is None:
+        return None
+    labels = np.asarray(groups) if hasattr(groups, "dtype") else np.asarray(groups, dtype=object)
+    first = np.unique(codes, return_index=True)[1]
+    names = labels[first].tolist()
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return rank[codes]
+
+
+def exposure_in_blocks(blocks: BlockTable, exposure: Any) -> BlockTable:
+    """Return exposures in the blocks of a table; None: 1 for everybody."""
+    if exposure is None:
+        return BlockTable(None, 1, tuple(ConstantPart(part.rows, 1.0) for part in blocks.parts))
+    given = blocks_of(exposure)
+    if given is None or [p.rows for p in given.parts] != [p.rows for p in blocks.parts]:
+        raise ParameterError(
+            "{exposure} must come in the same blocks as {X}, as a table of one column"
+        )
+    return BlockTable(given.names, 1, tuple(ExposurePart(part) for part in given.parts))
+
+
+def in_canonical_order(table: Table) -> Table:
+    """Order rows in memory by their public values; owners are counted as they then appear."""
+    rows, exposure = table.rows, table.exposure
+    assert rows is not None
+    keys: list[NDArray[Any]] = [*rows.T]
+    keys += [key for key in (exposure, table.owners) if key is not None]
+    order = np.lexsort(keys[::-1])
+    changes = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    rows = rows[order]
+    # By first appearance in this order: numbers of owners say nothing of the table, nor of names.
+    owners = None if table.owners is None else owner_codes(table.owners[order], len(rows))
+    return replace(
+        table,
+        rows=rows,
+        owners=owners,
+        exposure=None if exposure is None else exposure[order],
+        every_row=rows,
+        every_owner=owners,
+        order=order,
+        ties=np.r_[0, np.cumsum(changes)].astype(np.intp),
+    )
+
+
+def bounded(table: Table, max_contributions: Any) -> Table:
+    """Leave out rows of owners with more than so many; None: nobody's.
+
+    Which rows are left out is decided by their public values, in
+    ``privacy.mechanism.contributions``.
+    """
+    if max_contributions is None:
+        return table
+    if table.owners is None:
+        raise ValueError(
+            f"max_contributions={max_contributions!r} limits the rows of each person, so groups "
+            "has to name the owner of each row"
+        )
+    assert table.rows is not None
+    as_whole("max_contributions", max_contributions, least=1)
+    kept = rows_to_keep(table.rows, table.owners, max_contributions)
+    return replace(
+        table,
+        rows=table.rows[kept],
+        owners=table.owners[kept],
+        exposure=None if table.exposure is None else table.exposure[kept],
+        kept=kept,
+        max_contributions=int(max_contributions),
+    )
+
+
+def goes_into_bins(rows: int, inducing: Any, owned: bool) -> bool:
+    """Tell whether so many rows in memory are summed in bins; those of named owners never are.
+
+    ``inducing`` is that of the estimator: "auto", a number or a table of inducing inputs, or None.
+    """
+    if owned or inducing is None:
+        return False
+    return rows > (MOST_EXACT if isinstance(inducing, str) else MOST_ROWS)
+
+
+def check_separate(table: Table, inducing: Any) -> None:
+    """Refuse rows that are too many to be told apart and have owners, so that no bins help."""
+    if table.owners is not None and isinstance(inducing, str) and len(table) > MOST_EXACT:
+        raise ValueError(
+            f"{len(table)} rows with groups are too many for inducing='auto' (the limit is "
+            f"{MOST_EXACT}): people who own several rows are never gathered at places. Keep one "
+            "row for each owner, for instance a mean, and leave groups out; or give "
+            "inducing=50, which needs memory for a hundred numbers in each row"
+        )
+
+
+def in_bins(table: Table, lengths: Callable[..., Array], planned: Partition | None = None) -> Table:
+    """Find bins for all rows, or count who is in the bins that were ``planned``.
+
+    ``lengths`` says how far apart inputs have to be to matter, from a sample of them.
+    """
+    blocks = table.blocks
+    if blocks is None:
+        assert table.rows is not None
+        blocks = cut_array(table.rows)
+    exposure = table.exposure
+    if isinstance(exposure, np.ndarray):
+        exposure = cut_array(exposure[:, None])
+    parts = None if exposure is None else exposure.parts
+    if planned is None or planned.centres.shape[1] != blocks.width:
+        done = passes(blocks.rows, "Looking at the inputs", "Gathering people at places")
+        return replace(table, partition=build_partition(blocks.parts, lengths, parts, done))
+    done = passes(blocks.rows, "Comparing the inputs with the plan")
+    return replace(table, partition=recount(planned, blocks.parts, parts, done))
+
+
+def identity_of(blocks: BlockTable) -> Array:
+    """Return the table by which a ledger knows people who come in blocks, in one pass."""
+    return _as_table(read_fingerprint(blocks.parts, passes(blocks.rows, "Looking at the inputs")))
+
+
+def _as_table(fingerprint: str) -> Array:
+    words = np.frombuffer(bytes.fromhex(fingerprint), dtype=">u4")
+    return words.astype(np.float64)[None]
+
+
+def as_blocks(y: Any) -> Any:
+    """Return outputs that come in blocks as such, and others as they are."""
+    blocks = output_blocks_of(y)
+    return y if blocks is None else blocks
+
+
+def outputs_in_order(table: Table, y: Any, *, private: bool) -> Any:
+    """Return y for the rows that count, in their order; the core takes them.
+
+    For a ``private`` release, rows with the same public values come in random order.
+    """
+    if table.order is None or table.ties is None or isinstance(y, BlockColumn):
+        return y
+    shape_of(y, len(table.order))
+    order = in_random_order(table.order, table.ties) if private else table.order
+    return keep_rows(y, order if table.kept is None else order[table.kept])
+
+
+def batches(table: Table, y: Any) -> list[Batch]:
+    """Return the bins and outputs of all rows in blocks, for the core; no output is read here."""
+    assert table.partition is not None
+    if table.blocks is None:
+        assert table.rows is not None
+        return [HeldBatch(table.partition.assign(table.rows), y)]
+    column = output_blocks_of(y)
+    if column is None:
+        raise ParameterError(
+            "{X} comes in blocks and {y} does not; take both from one source{python:, for "
+            "instance X, y = cloakgp.scan(path, inputs=[...], output=...)}"
+        )
+    check_aligned(table.blocks, column)
+    pairs = zip(table.blocks.parts, column.parts, strict=True)
+    return [ReadBatch(inputs, outputs, table.partition) for inputs, outputs in pairs]

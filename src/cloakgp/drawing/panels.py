@@ -1,0 +1,190 @@
+"""The panels of a picture of a release: which curves or maps, their limits and their colours.
+
+Renderers draw these panels as they are, so that a page and a plot of one release show the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakgp.drawing.colours import LOW_TO_HIGH, ONE_TO_OTHER, SURE_TO_UNSURE, ColourMap
+from cloakgp.drawing.predictions import Bounds, Predictions, Series
+from cloakgp.drawing.views import (
+    CURVE_PLACES,
+    MIN_OPACITY,
+    PANEL_PLACES,
+    Input,
+    Plane,
+    along,
+    most_varying,
+)
+
+Array = NDArray[np.float64]
+Span = tuple[float, float]
+
+#: Where nobody is, the band of a rate may reach far up; a picture ends at so many times the rate.
+MAX_BAND_FACTOR = 4.0
+#: Places that are at least this visible count as near to people.
+NEAR_VISIBILITY = 0.5
+#: The share of places near people whose uncertainty is told apart by colours.
+COLOURED_SHARE = 0.99
+#: Bounds of what has none.
+UNBOUNDED: Bounds = (-math.inf, None)
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """The curves of one picture along one input, while the others stay at their median."""
+
+    varied: int  # which input
+    input: Input
+    x: Array
+    group: list[int]  # which curves of the release
+    series: list[Series]
+    name: str
+    bounds: Bounds
+    view: Bounds  # where what is drawn is cut: at the bounds, or nowhere
+    limits: Span  # from bottom to top
+
+    @property
+    def shown(self) -> list[Series]:
+        """The curves as far as they are drawn."""
+        return [one.within(self.view) for one in self.series]
+
+
+@dataclass(frozen=True)
+class MapPanel:
+    """A map of values (P,), coloured between its limits."""
+
+    title: str
+    values: Array
+    colours: ColourMap
+    limits: Span
+
+
+@dataclass(frozen=True)
+class ClassPanel:
+    """A map of the most probable class at each place, stronger where it is more certain."""
+
+    title: str
+    names: list[str]
+    best: NDArray[np.intp]  # (P,)
+    strength: Array  # (P,): from 0.25, where all classes are as probable, to 1
+
+
+@dataclass(frozen=True)
+class MapPair:
+    """What is predicted over two inputs, and beside it how sure that is."""
+
+    value: MapPanel | ClassPanel
+    sure: MapPanel
+
+
+def curve_panels(
+    predictions: Predictions, inputs: list[Input], *, clip: bool = True
+) -> list[list[CurvePanel]]:
+    """Return a row of panels for each picture: one for each input that is shown.
+
+    ``clip`` says whether curves and limits end at the bounds, as outputs do.
+    """
+    chosen = most_varying(predictions.values, inputs)
+    alone = len(inputs) == 1
+    places = [along(inputs, varied, CURVE_PLACES if alone else PANEL_PLACES) for varied in chosen]
+    found = [predictions.at(points, noise=alone) for points in places]
+    rows = []
+    for group in predictions.groups:
+        bounds = predictions.bounds(group[0])
+        view = bounds if clip else UNBOUNDED
+        limits = curve_limits([series[c] for series in found for c in group], bounds, clip=clip)
+        name = predictions.name_of(group)
+        rows.append(
+            [
+                CurvePanel(
+                    varied=varied,
+                    input=inputs[varied],
+                    x=points[:, varied],
+                    group=group,
+                    series=[series[c] for c in group],
+                    name=name,
+                    bounds=bounds,
+                    view=view,
+                    limits=limits,
+                )
+                for varied, points, series in zip(chosen, places, found, strict=True)
+            ]
+        )
+    return rows
+
+
+def map_panels(predictions: Predictions, plane: Plane, *, clip: bool = True) -> list[MapPair]:
+    """Return the maps of each picture; ``clip`` says whether their values end at the bounds."""
+    found = predictions.at(plane.points)
+    pairs = []
+    for group in predictions.groups:
+        if len(group) > 1:
+            values = np.array([found[c].value for c in group])
+            pairs.append(_class_maps(predictions, values))
+            continue
+        one, bounds = found[group[0]], predictions.bounds(group[0])
+        limits: Span = (0.0, 1.0)
+        if predictions.classes is None:
+            limits = value_limits(one.value, bounds if clip else UNBOUNDED, plane.visible)
+        value = MapPanel(
+            predictions.name_of(group),
+            one.within(bounds).value if clip else one.value,
+            LOW_TO_HIGH if predictions.classes is None else ONE_TO_OTHER,
+            limits,
+        )
+        reach = uncertainty_limits(one.reach, bounds, plane.visible)
+        sure = MapPanel("± of the 95 % band", one.reach, SURE_TO_UNSURE, reach)
+        pairs.append(MapPair(value, sure))
+    return pairs
+
+
+def _class_maps(predictions: Predictions, values: Array) -> MapPair:
+    """Return the maps of the most probable class, and of its probability, from those of all."""
+    even, top = 1.0 / len(values), values.max(axis=0)
+    strength = np.clip((top - even) / (1.0 - even), MIN_OPACITY, 1.0)
+    best = ClassPanel(predictions.title, predictions.names, values.argmax(axis=0), strength)
+    colours = SURE_TO_UNSURE[::-1]
+    return MapPair(best, MapPanel("probability of that class", top, colours, (even, 1.0)))
+
+
+def curve_limits(series: list[Series], bounds: Bounds, *, clip: bool = True) -> Span:
+    """Return what a picture shows from bottom to top: the bands, as far as outputs can lie.
+
+    Without ``clip`` it shows the bands beyond the bounds, too.
+    """
+    lo, hi = bounds
+    bottom = min(float(s.low.min()) for s in series)
+    top = max(float(s.high.max()) for s in series)
+    if clip:
+        bottom, top = max(bottom, lo), top if hi is None else min(top, hi)
+    if hi is None:
+        top = min(top, MAX_BAND_FACTOR * max(float(s.value.max()) for s in series))
+    if not top > bottom:  # all of it lies beyond the bounds
+        bottom, top = lo, max(lo + 1.0, top) if hi is None else hi
+    spare = 0.05 * (top - bottom)
+    return bottom - spare, top + spare
+
+
+def value_limits(values: Array, bounds: Bounds, visible: Array) -> Span:
+    """Return what the colours of a map span: what is found near people, within the bounds."""
+    near = np.clip(values[visible > NEAR_VISIBILITY], *bounds)
+    lo, hi = float(near.min()), float(near.max())
+    return (lo, hi) if hi > lo else (lo - 0.5, lo + 0.5)
+
+
+def uncertainty_limits(reach: Array, bounds: Bounds, visible: Array) -> Span:
+    """Return what the colours of a map of uncertainty span: from 0 to nearly the most near people.
+
+    A band that reaches to both bounds says nothing, so colours end there.
+    """
+    top = float(np.quantile(reach[visible > NEAR_VISIBILITY], COLOURED_SHARE))
+    if bounds[1] is not None:
+        top = min(top, 0.5 * (bounds[1] - bounds[0]))
+    return 0.0, top or 1.0

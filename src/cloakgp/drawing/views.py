@@ -1,0 +1,173 @@
+"""Where a release is looked at: along one input, over two, or along each of several.
+
+A view is a set of places in codes, one number for each input; inputs that are not varied stay at
+their median, or at the most frequent level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from cloakgp.data.columns import Column, Number
+from cloakgp.drawing.axes import Ticks, column_levels, column_ticks, format_number, shortened
+from cloakgp.release.spec import ReleaseSpec
+
+Array = NDArray[np.float64]
+
+#: Places along a curve, along each side of a map, and along a panel of several.
+CURVE_PLACES, MAP_PLACES, PANEL_PLACES = 181, 44, 61
+#: Panels at most: of more inputs, those along which the release changes most are shown.
+MAX_PANELS = 9
+#: How far the step of a level reaches to either side.
+HALF_LEVEL = 0.4999
+#: Places along each input that tell how much the release changes.
+TRIAL_PLACES = 7
+#: Further from every person than most people are from each other, a map is faded, down to this
+#: opacity; at least this share of the ranges counts as near.
+NEAR_SHARE, MIN_OPACITY = 0.05, 0.25
+
+
+@dataclass(frozen=True)
+class Input:
+    """One public input: its name, where it lies, and its median, to four digits."""
+
+    name: str
+    lo: float
+    hi: float
+    median: float
+    column: Column = Number()  # noqa: RUF009 -- it has no parts that could change
+
+    @property
+    def levels(self) -> list[str] | None:
+        """The levels that lie side by side; None for what is continuous."""
+        return column_levels(self.column)
+
+    def ticks(self, about: int) -> Ticks:
+        """Return the words along its axis; None: numbers do."""
+        return column_ticks(self.column, self.lo, self.hi, about)
+
+    def shown(self, code: float) -> str:
+        """Return one place as people write it."""
+        if isinstance(self.column, Number):
+            return format_number(code)
+        whole = code if self.levels is not None else round(code)
+        return self.column.shown(float(whole))
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The places of a map, how visible each is, and whose map it is."""
+
+    facts: ReleaseSpec
+    inputs: list[Input]
+    x: Array
+    y: Array
+    points: Array  # (MAP_PLACES², 2), row by row
+    visible: Array  # (MAP_PLACES²,)
+
+    @classmethod
+    def over(cls, facts: ReleaseSpec, inputs: list[Input]) -> Plane:
+        """Return the places of a map over both inputs."""
+        x, y, points = grid(inputs)
+        return cls(facts, inputs, x, y, points, visibility(facts, inputs, points))
+
+    @property
+    def stepped(self) -> bool:
+        """Whether an input has levels, across which lines of equal value have no meaning."""
+        return any(each.levels is not None for each in self.inputs)
+
+
+def public_inputs(facts: ReleaseSpec) -> Array:
+    """Return the codes of everybody's inputs, of those who lack none."""
+    codes = facts.codes_of(facts.X)
+    known: Array = codes[~np.isnan(codes).any(axis=1)]
+    return known
+
+
+def thinned(places: Array, most: int) -> Array:
+    """Return at most so many places, at even distances in their order: more only make a smear."""
+    return places[:: -(-len(places) // most)]
+
+
+def describe_inputs(facts: ReleaseSpec) -> list[Input]:
+    """Return the inputs of a release; a range is never a single place."""
+    found = []
+    people, points = facts.codes_of(facts.X), facts.codes_of(facts.points)
+    for at, (name, column) in enumerate(zip(facts.names, facts.encoding.columns, strict=True)):
+        values = np.concatenate([people[:, at], points[:, at]])
+        values, theirs = (v[~np.isnan(v)] for v in (values, people[:, at]))
+        levels = column_levels(column)
+        if levels is not None:
+            often = np.bincount(theirs.astype(int), minlength=1).argmax() if len(theirs) else 0
+            found.append(Input(name, -0.5, len(levels) - 0.5, float(often), column))
+            continue
+        values = values if len(values) else np.zeros(1)
+        lo, hi = float(values.min()), float(values.max())
+        if not hi > lo:
+            half = 0.5 * max(abs(lo), 1.0)
+            lo, hi = lo - half, hi + half
+        typical = float(np.median(theirs)) if len(theirs) else lo
+        exact = isinstance(column, Number)
+        typical = float(f"{typical:.4g}") if exact else float(round(typical))
+        found.append(Input(name, lo, hi, min(max(typical, lo), hi), column))
+    return found
+
+
+def along(inputs: list[Input], varied: int, count: int) -> Array:
+    """Return places along one input, the others at their median, about ``count`` of them.
+
+    Of levels these are both ends of each, so that a curve has steps.
+    """
+    one = inputs[varied]
+    if one.levels is None:
+        side = np.linspace(one.lo, one.hi, count)
+    else:
+        ends = np.arange(len(one.levels))[:, None] + np.array([-HALF_LEVEL, HALF_LEVEL])
+        side = ends.ravel()
+    points = np.tile([each.median for each in inputs], (len(side), 1))
+    points[:, varied] = side
+    return points
+
+
+def medians(inputs: list[Input], chosen: list[int]) -> str:
+    """Say where inputs stay while another one is varied."""
+    shown = [inputs[c] for c in chosen]
+    return ", ".join(f"{shortened(one.name, 24)} {one.shown(one.median)}" for one in shown)
+
+
+def grid(inputs: list[Input], count: int = MAP_PLACES) -> tuple[Array, Array, Array]:
+    """Return both sides of a map, and its places row by row, (count², 2)."""
+    x, y = (np.linspace(each.lo, each.hi, count) for each in inputs)
+    return x, y, np.column_stack([np.tile(x, count), np.repeat(y, count)])
+
+
+def visibility(facts: ReleaseSpec, inputs: list[Input], points: Array) -> Array:
+    """Return how visible each place is: 1 where people are, less where nobody is near."""
+    lo = np.array([each.lo for each in inputs])
+    width = np.array([each.hi - each.lo for each in inputs])
+    people = np.unique((public_inputs(facts) - lo) / width, axis=0)
+    tree = cKDTree(people)
+    apart = tree.query(people, k=2)[0][:, 1] if len(people) > 1 else np.zeros(1)
+    near = max(NEAR_SHARE, 1.5 * float(np.quantile(apart, 0.9)))
+    stepped = [each.levels is not None for each in inputs]  # a level is as wide as its step
+    distance = tree.query((np.where(stepped, np.rint(points), points) - lo) / width)[0]
+    return np.clip(1.0 - (distance - near) / near, MIN_OPACITY, 1.0)
+
+
+def most_varying(values: Callable[[Array], Array], inputs: list[Input]) -> list[int]:
+    """Return the inputs to show, in their order: those along which ``values`` change most.
+
+    ``values`` takes places (P, L) and returns what is drawn there, a row for each curve, (C, P).
+    """
+    if len(inputs) <= MAX_PANELS:
+        return list(range(len(inputs)))
+    sides = [along(inputs, column, TRIAL_PLACES) for column in range(len(inputs))]
+    found = np.atleast_2d(values(np.vstack(sides)))
+    pieces = np.split(found, np.cumsum([len(side) for side in sides])[:-1], 1)
+    change = np.array([np.ptp(piece, axis=1).max() for piece in pieces])
+    return sorted(np.argsort(-change, kind="stable")[:MAX_PANELS].tolist())

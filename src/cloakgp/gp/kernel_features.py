@@ -1,0 +1,195 @@
+"""Features of a kernel at the people's inputs, shared by all settings that scale it.
+
+A family has hundreds of settings and a few kernels; f of a setting is a sum of independent parts,
+each a kernel times a variance.  So everything that takes time is done once for each kernel
+(``KernelFeatures``), and the model of a setting scales and joins the results (``ScaledModel``).
+
+Products with a kernel's matrix are direct.  Where a model has to be solved, the kernel is written
+with features, k(X, X) = F Fᵀ + diag(residual): those of inducing inputs, or of the people that a
+pivoted Cholesky factorisation picks, of whom smooth kernels need few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cached_property, reduce
+from operator import add
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.gaussian_process.kernels import ConstantKernel
+
+from cloakgp.gp.linear import (
+    Array,
+    Kernel,
+    evaluate,
+    jittered_cholesky,
+    pivoted_cholesky,
+    variances,
+)
+from cloakgp.gp.sparse import Approximation, SparseModel
+
+#: A pivoted Cholesky factorisation leaves this share of the largest variance, or picks so many
+#: people: ragged kernels need all.  What is left then is put on the diagonal.
+FEATURES_RTOL, MOST_PIVOTS = 1e-13, 500
+#: So many numbers are remembered of features at the last points.
+MOST_REMEMBERED_AT_POINTS = 1 << 18
+#: So many numbers may all settings of a family remember together: 256 MiB.
+MOST_REMEMBERED_BY_FAMILY = 1 << 25
+
+
+class LowRank(NamedTuple):
+    """k(X, X) = F Fᵀ + diag(residual), and what F is made from at other points."""
+
+    anchors: Array  # (m, L): inducing inputs, or the pivots among the people
+    root: Array  # (m, m): the Cholesky factor of the kernel at the anchors
+    factor: Array  # (N, m): F at the people
+    residual: Array  # (N,): what of their variance F leaves out and FITC restores
+    jitter: float = 0.0
+
+
+class KernelFeatures:
+    """A kernel at fixed inputs: exact, or approximated by inducing inputs."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Array,
+        inducing: Array | None = None,
+        approximation: Approximation = "fitc",
+    ) -> None:
+        self.kernel, self.X = kernel, X
+        self.inducing, self.approximation = inducing, approximation
+        self._last: tuple[Array, Array] | None = None
+
+    @cached_property
+    def low_rank(self) -> LowRank:
+        """F at the people: made when it is first needed."""
+        if self.inducing is None:
+            return _pick_anchors(self.kernel, self.X)
+        root, jitter = jittered_cholesky(evaluate(self.kernel, self.inducing))
+        factor = solve_triangular(root, evaluate(self.kernel, self.inducing, self.X), lower=True).T
+        residual = np.zeros(len(self.X))
+        if self.approximation == "fitc":
+            residual = variances(self.kernel, self.X) - np.einsum("nm,nm->n", factor, factor)
+        return LowRank(self.inducing, root, factor, np.maximum(residual, 0.0), jitter)
+
+    def at(self, points: Array) -> Array:
+        """Return F at any points, (P, m); all settings ask for the same points in turn."""
+        # Read once, since other threads may ask for other points; compared by what they hold, since
+        # their owner may change them.
+        last = self._last
+        if last is not None and np.array_equal(last[0], points):
+            return last[1]
+        anchors, root = self.low_rank.anchors, self.low_rank.root
+        F = solve_triangular(root, evaluate(self.kernel, anchors, points), lower=True).T
+        if F.size <= MOST_REMEMBERED_AT_POINTS:
+            self._last = (points.copy(), F)
+        return F
+
+    def times(self, B: Array) -> Array:
+        """Return the covariance of the people, without noise, times B (N, r)."""
+        if self.inducing is None:
+            return evaluate(self.kernel, self.X) @ B
+        F, residual = self.low_rank.factor, self.low_rank.residual
+        product: Array = F @ (F.T @ B) + residual[:, None] * B
+        return product
+
+    def cross_operator(self, B: Array) -> Callable[[Array], Array]:
+        """Return what gives the covariance of f at points with the people, times B, (P, r)."""
+        if self.inducing is None:
+            return lambda points: evaluate(self.kernel, points, self.X) @ B
+        told = self.low_rank.factor.T @ B
+        return lambda points: self.at(points) @ told
+
+
+def _pick_anchors(kernel: Kernel, X: Array) -> LowRank:
+    """Return features of the people that a pivoted Cholesky factorisation picks."""
+    K = evaluate(kernel, X)
+    largest = float(np.diag(K).max(initial=0.0))
+    factor, pivots = pivoted_cholesky(K, FEATURES_RTOL * largest + 1e-300, MOST_PIVOTS)
+    residual = np.zeros(len(X))
+    if len(pivots) == MOST_PIVOTS:
+        residual = np.maximum(np.diag(K) - np.einsum("nm,nm->n", factor, factor), 0.0)
+    return LowRank(X[pivots], factor[pivots], factor, residual)
+
+
+#: Features of a kernel, and the variance that the kernel is multiplied with.
+Scaled = tuple[KernelFeatures, float]
+
+
+class CacheBudget:
+    """How many numbers the models of a family may remember together, however many there are."""
+
+    def __init__(self, left: int = MOST_REMEMBERED_BY_FAMILY) -> None:
+        self.left = left
+
+    def take(self, numbers: int) -> bool:
+        """Tell whether there is room for so many numbers more, and take it."""
+        if numbers > self.left:
+            return False
+        self.left -= numbers
+        return True
+
+
+class ScaledModel(SparseModel):
+    """f is a sum of independent functions, one for each kernel, and of one level for everybody."""
+
+    def __init__(
+        self,
+        parts: Sequence[Scaled],
+        level: float,
+        noise_variance: float | Array,
+        counts: Array | None = None,
+        cache: CacheBudget | None = None,
+    ) -> None:
+        self.parts, self.level, self.counts = tuple(parts), level, counts
+        self._cache = CacheBudget() if cache is None else cache
+        self._kept_factor: Array | None = None
+        self.X = self.parts[0][0].X
+        terms = [ConstantKernel(v, "fixed") * kernel.kernel for kernel, v in self.parts]
+        if level > 0.0:
+            terms.append(ConstantKernel(level, "fixed"))
+        self.kernel = reduce(add, terms)
+        self.noise_variance = noise_variance
+
+    def prepared(self) -> Self:
+        """Return a copy that holds what ``with_noise`` leaves alone, to be asked for many times."""
+        other = copy(self)
+        other._kept_factor = other.factor
+        _ = other._residual
+        return other
+
+    def forget(self) -> None:
+        """Give up what ``prepared`` holds; it is made again when it is asked for."""
+        self._kept_factor = None
+
+    @property
+    def factor(self) -> Array:  # type: ignore[override]
+        """F of the whole kernel at the people; a family has too many of them to keep."""
+        if self._kept_factor is not None:
+            return self._kept_factor
+        return self._join([kernel.low_rank.factor for kernel, _ in self.parts])
+
+    def _may_cache(self, numbers: int) -> bool:
+        return self._cache.take(numbers)
+
+    @cached_property
+    def _residual(self) -> Array:  # type: ignore[override]
+        return np.sum([v * kernel.low_rank.residual for kernel, v in self.parts], axis=0)
+
+    @property
+    def _root_jitter(self) -> float:  # type: ignore[override]
+        return max(v * kernel.low_rank.jitter for kernel, v in self.parts)
+
+    def features(self, points: Array) -> Array:
+        return self._join([kernel.at(points) for kernel, _ in self.parts])
+
+    def _join(self, blocks: list[Array]) -> Array:
+        """Return [√v₁ F₁, √v₂ F₂, …, √level · 1]: its rows' products are the kernel's values."""
+        scaled = [np.sqrt(v) * F for F, (_, v) in zip(blocks, self.parts, strict=True)]
+        if self.level > 0.0:
+            scaled.append(np.full((len(blocks[0]), 1), np.sqrt(self.level)))
+        return np.hstack(scaled)

@@ -1,0 +1,255 @@
+"""From the specification of a release and its noisy values to the posterior of each output column.
+
+Where the outputs are f itself decoding is linear; classes and counts are decoded by Newton steps,
+each of them the decoding of a regression (``decoder.Newton``).  With a family of priors each of its
+settings decodes, and the published values say how much each counts (``mixture``).  Several releases
+that are combined decode as one: their sketches are stacked, each with its own noise.
+
+Everything here is post-processing: it sees the sketch and the noisy values, and never y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
+from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings, decoding, finite
+from cloakgp.release.mixture import Mixture, settle_settings
+from cloakgp.release.spec import Part, ReleaseSpec
+
+if TYPE_CHECKING:
+    from cloakgp.release.published import Published
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy values as decoding sees them: s = T u + noise, column by column of the outputs."""
+
+    T: Array  # (r, K): the rounded sketch
+    s: Array  # (r, D)
+    noise_std: float | Array  # a number, or one for each row of T
+
+
+def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
+    """Return the posterior of f for each output column.
+
+    ``steps`` are what each iteration has published.  ``bayes`` decodes all of them together, the
+    paper's ``direct`` the last one alone, which starts from where those before it ended.
+    """
+    models = [] if spec.family is None else setting_models(spec)
+    find = _linear if spec.likelihood is None else _latent
+    return [find(spec, steps, models, column) for column in range(len(spec.lo))]
+
+
+def mixtures_of(release: Published) -> list[Mixture]:
+    """Return the posterior of each output column, found once for each release."""
+    if "mixtures" not in release.found:
+        release.found["mixtures"] = decode(release.spec, measurements(release))
+    known: list[Mixture] = release.found["mixtures"]
+    return known
+
+
+def measurements(release: Published) -> list[Measurement]:
+    """Return what each iteration has published; several releases together are one measurement."""
+    if len(release.members) == 1:
+        # The noise that was really added, should it be more than was needed.
+        std = release.noisy.noise_std
+        return [_measurement(part, release.outputs, std) for part in release.parts]
+    each = [_measurement(part, release.outputs, part.noisy.noise_std) for part in release.parts]
+    stacked = [np.vstack([part.sketch.rounded for part in m.parts]) for m in release.members]
+    blocks = [heard(m.spec, T) for m, T in zip(release.members, stacked, strict=True)]
+    stds = [np.full(len(one.T), one.noise_std) for one in each]
+    s = np.concatenate([one.s for one in each])
+    return [Measurement(block_diag(*blocks), s, np.concatenate(stds))]
+
+
+def latents_at_people(release: Published) -> Array:
+    """Return the decoded f at the training inputs, (N, D), where the next iteration starts."""
+    return np.column_stack([mixture.mean(release.spec.X) for mixture in mixtures_of(release)])
+
+
+def check_decoding(release: Published) -> None:
+    """Decode at one point of the workload, or raise ``DecodeError`` if that is impossible.
+
+    Of Newton steps only the first is taken: all of them until they settle may take long, and those
+    who want to know the guarantee alone do not need them.
+    """
+    spec = release.spec
+    point = spec.points[:1]
+    with decoding():
+        for column in range(release.outputs):
+            if spec.likelihood is None:
+                mixture = mixtures_of(release)[column]
+            else:
+                seen = _together(spec, measurements(release))
+                step = _newton(spec, seen, column).step(prior_latents(spec, column))
+                mixture = Mixture((step,), np.ones(1), seen.s[:, column])
+            finite(mixture.mean(point))
+            if spec.likelihood is None:
+                parts = mixture.uncertainty(point)
+                finite(np.concatenate([parts.latent, parts.dp, parts.observation]))
+
+
+def heard(spec: ReleaseSpec, T: Array) -> Array:
+    """Return what a sketch makes of the mean u at each row of X."""
+    if spec.places is None:
+        return T
+    return np.repeat(T, spec.places.nodes_each, axis=1) * spec.places.node_counts
+
+
+def decoder_for(spec: ReleaseSpec, T: Array, column: int = 0) -> Decoder:
+    """Return the decoder of one output column for the rounded sketch T."""
+    lo: float | Array
+    width: float | Array
+    unit = float(spec.unit[column])
+    mean = float(spec.prior_mean[column] / spec.unit[column])
+    if spec.likelihood is not None:  # only how much u tells, not from where on it counts
+        return Decoder(
+            model=spec.model,
+            T=heard(spec, T),
+            noise_std=spec.noise_std,
+            lo=0.0,
+            width=spec.width,
+            prior_mean=mean,
+            kind=spec.decode,
+        )
+    if spec.pooled is None:
+        lo = float(spec.lo[column] / unit)
+        width = float(spec.hi[column] / unit) - lo
+    else:
+        lo, width = (each / unit for each in _span(spec, column))
+    return Decoder(
+        model=spec.model,
+        T=heard(spec, T),
+        noise_std=spec.noise_std,
+        lo=lo,
+        width=width,
+        prior_mean=mean,
+        kind=spec.decode,
+        unit=unit,
+    )
+
+
+def decoders_for(
+    spec: ReleaseSpec, T: Array, column: int = 0, models: Sequence[ScaledModel] | None = None
+) -> list[Decoder]:
+    """Return the decoders of one output column, of outputs that are f itself, by setting.
+
+    ``models`` are those of ``setting_models``, where they are known already.
+    """
+    base = decoder_for(spec, T, column)
+    if spec.family is None:
+        return [base]
+    return decoders_of_settings(base, models or setting_models(spec))
+
+
+def newton_for(spec: ReleaseSpec, decoder: Decoder, column: int = 0) -> Newton:
+    """Return the Newton steps of one output column, whose latent f a decoder describes."""
+    assert spec.likelihood is not None
+    return Newton(decoder, spec.likelihood, *_span(spec, column))
+
+
+def linear_decoder(spec: ReleaseSpec, T: Array) -> Decoder:
+    """Return the decoder of the first column that is linear in u: after one Newton step."""
+    base = decoder_for(spec, T)
+    return base if spec.likelihood is None else newton_for(spec, base).step(prior_latents(spec))
+
+
+def prior_latents(spec: ReleaseSpec, column: int = 0) -> Array:
+    """Return f at the people before anything is known, where Newton steps start."""
+    return np.full(len(spec.X), spec.prior_mean[column])
+
+
+def expected_outputs(spec: ReleaseSpec, column: int) -> Array:
+    """Return u₀ (N,): what u is expected to be before anything is known."""
+    mean = prior_latents(spec, column)
+    if spec.likelihood is not None:
+        mean = spec.likelihood.mean(mean)
+    return (mean - spec.lo[column]) / (spec.hi[column] - spec.lo[column])
+
+
+def prior_weights(spec: ReleaseSpec) -> Array:
+    """Return how much each setting of the prior is believed in beforehand, sum 1."""
+    return np.ones(1) if spec.family is None else spec.family.weights
+
+
+def setting_models(spec: ReleaseSpec) -> list[ScaledModel]:
+    """Return the models of the family's settings.
+
+    With a likelihood their noise is the scatter of single people's latent values.
+    """
+    assert spec.family is not None
+    shapes = [shape_of(spec, kernel) for kernel in spec.family.kernels]
+    return spec.family.models(shapes, spec.counts)
+
+
+def shape_of(spec: ReleaseSpec, kernel: Any) -> KernelFeatures:
+    """Return a kernel at the inputs, exact or through the inducing inputs."""
+    approximation = spec.approximation
+    if approximation == "exact":
+        return KernelFeatures(kernel, spec.X)
+    return KernelFeatures(kernel, spec.X, spec.inducing, approximation)
+
+
+def _measurement(part: Part, outputs: int, noise_std: float) -> Measurement:
+    s = part.noisy.s
+    return Measurement(part.sketch.rounded, s.reshape(len(s), outputs), noise_std)
+
+
+def _together(spec: ReleaseSpec, steps: Sequence[Measurement]) -> Measurement:
+    """Return the iterations that are decoded together as one: the paper uses the last one alone."""
+    used = steps if spec.decode == "bayes" else steps[-1:]
+    T, s = np.vstack([one.T for one in used]), np.concatenate([one.s for one in used])
+    return Measurement(T, s, used[0].noise_std)
+
+
+def _span(spec: ReleaseSpec, column: int) -> tuple[float | Array, float | Array]:
+    """Return lo and hi − lo of the outputs; of several releases, those of each row."""
+    if spec.pooled is not None:
+        lo = spec.pooled.lo[:, column]
+        return lo, spec.pooled.hi[:, column] - lo
+    return float(spec.lo[column]), float(spec.hi[column] - spec.lo[column])
+
+
+def _linear(
+    spec: ReleaseSpec, steps: Sequence[Measurement], models: list[ScaledModel], column: int
+) -> Mixture:
+    seen = _together(spec, steps)
+    base = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std)
+    by_setting = decoders_of_settings(base, models) if models else [base]
+    return Mixture.by_evidence(by_setting, prior_weights(spec), seen.s[:, column])
+
+
+def _newton(spec: ReleaseSpec, seen: Measurement, column: int) -> Newton:
+    own = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std)
+    return newton_for(spec, own, column)
+
+
+def _latent(
+    spec: ReleaseSpec, steps: Sequence[Measurement], models: list[ScaledModel], column: int
+) -> Mixture:
+    seen, start = _together(spec, steps), prior_latents(spec, column)
+    s = seen.s[:, column]
+    if models:
+        own = _newton(spec, seen, column)
+        return settle_settings(own, models, prior_weights(spec), s, start)
+    if spec.decode == "direct":
+        return Mixture((_last_step(spec, steps, column),), np.ones(1), s)
+    return Mixture((_newton(spec, seen, column).settle(start, s),), np.ones(1), s)
+
+
+def _last_step(spec: ReleaseSpec, steps: Sequence[Measurement], column: int) -> Decoder:
+    """Return the paper's: one step for each iteration, each from where the one before it ended."""
+    *before, last = steps
+    f = prior_latents(spec, column)
+    for seen in before:
+        f = _newton(spec, seen, column).step(f).mean(spec.X, seen.s[:, column])
+    return _newton(spec, last, column).step(f)

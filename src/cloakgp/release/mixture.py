@@ -1,0 +1,217 @@
+"""The posterior of f where the prior is a family: its settings, weighed by what s says for them.
+
+Each setting decodes by itself (``decoder``); the evidence of the published values says how much
+each counts.  With a likelihood, the settings that may count are settled by Newton steps first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, ndtr, ndtri
+
+from cloakgp.gp.kernel_features import ScaledModel
+from cloakgp.gp.likelihoods import linearise
+from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings
+from cloakgp.threads import threads_for
+
+Array = NDArray[np.float64]
+
+#: Settings that have less say than this are left out of predictions.
+LEAST_WEIGHT = 1e-3
+#: How many made-up releases a forecast looks at.
+SIMULATIONS = 128
+#: Halvings of the interval that holds a quantile: enough for all digits that there are.
+HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The posterior of f for one output column: a decoder for each setting that has a say."""
+
+    decoders: tuple[Decoder, ...]
+    weights: Array  # (k,), sum 1
+    s: Array  # (r,): the published values
+    settings: tuple[int, ...] = (0,)  # which settings of the family these are
+
+    @classmethod
+    def by_evidence(
+        cls,
+        decoders: Sequence[Decoder],
+        prior: Array,
+        s: Array,
+        settings: Sequence[int] | None = None,
+    ) -> Mixture:
+        """Weigh decoders by what the published values say for them, and drop the hopeless."""
+        weights = posterior_weights(decoders, prior, s)
+        kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max()).tolist()
+        share = weights[kept] / weights[kept].sum()
+        names = range(len(decoders)) if settings is None else settings
+        return cls(tuple(decoders[k] for k in kept), share, s, tuple(names[k] for k in kept))
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there was nothing to learn, or one setting is all that is left."""
+        return len(self.decoders) == 1
+
+    def mean(self, points: Array) -> Array:
+        """Return the mean of f at ``points``, (P,)."""
+        return self._average(self.means(points))
+
+    def means(self, points: Array) -> Array:
+        """Return the mean of f under each setting, (k, P)."""
+        return np.array([decoder.mean(points, self.s) for decoder in self.decoders])
+
+    def variances(self, points: Array) -> Array:
+        """Return the variance of f under each setting, (k, P)."""
+        return np.array([decoder.variance(points) for decoder in self.decoders])
+
+    def variance(self, points: Array) -> Array:
+        """Return the variance of f at ``points``, (P,)."""
+        return self._average(self.variances(points)) + self._between(self.means(points))
+
+    def covariance(self, points: Array) -> Array:
+        """Return the covariance of f at ``points``, (P, P)."""
+        within = sum(
+            w * d.covariance(points) for w, d in zip(self.weights, self.decoders, strict=True)
+        )
+        apart = self._apart(self.means(points))
+        covariance: Array = within + (self.weights * apart.T) @ apart
+        return covariance
+
+    def uncertainty(self, points: Array) -> Uncertainty:
+        """Split the standard deviation at ``points`` into its parts."""
+        parts = [decoder.uncertainty(points) for decoder in self.decoders]
+        latent, dp, observation = (
+            np.sqrt(self._average(np.array([getattr(part, name) ** 2 for part in parts])))
+            for name in ("latent", "dp", "observation")
+        )
+        between = np.sqrt(self._between(self.means(points)))
+        return Uncertainty(latent, dp, observation, between)
+
+    def draw(self, points: Array, count: int, rng: np.random.Generator) -> Array:
+        """Draw functions at ``points``, (P, count): first a setting, then a function."""
+        draws = np.empty((len(points), count))
+        which = rng.choice(len(self.decoders), size=count, p=self.weights)
+        for k, decoder in enumerate(self.decoders):
+            mine = np.flatnonzero(which == k)
+            if not len(mine):
+                continue
+            covariance = decoder.covariance(points)
+            with threads_for(len(points)):
+                value, vector = np.linalg.eigh(covariance)
+            root = vector * np.sqrt(np.maximum(value, 0.0))
+            z = rng.standard_normal((len(points), len(mine)))
+            draws[:, mine] = decoder.mean(points, self.s)[:, None] + root @ z
+        return draws
+
+    def quantile(self, points: Array, share: float, *, of_people: bool = False) -> Array:
+        """Return the ``share``-quantile of f at ``points``, or of single new outputs there."""
+        variances = self.variances(points)
+        if of_people:
+            variances = variances + self._noises()[:, None]
+        return mixture_quantile(self.weights, self.means(points), np.sqrt(variances), share)
+
+    def _noises(self) -> Array:
+        """Return the variance of outputs around f under each setting, (k,)."""
+        return np.array([d.unit**2 * d.model.scatter for d in self.decoders])
+
+    def _apart(self, means: Array) -> Array:
+        """Return how far each setting's mean is from that of all, (k, P)."""
+        return means - self._average(means)
+
+    def _between(self, means: Array) -> Array:
+        """Return the variance that comes from not knowing the setting, (P,)."""
+        return self._average(self._apart(means) ** 2)
+
+    def _average(self, values: Array) -> Array:
+        """Return the mean over settings of values (k, P); one point does not depend on others."""
+        average: Array = (self.weights[:, None] * values).sum(axis=0)
+        return average
+
+
+def posterior_weights(decoders: Sequence[Decoder], prior: Array, s: Array) -> Array:
+    """Return how much each setting is believed in after s was published, sum 1.
+
+    (k,) for s (r,); (n, k) for n sketches (r, n).
+    """
+    if len(decoders) == 1:
+        return np.ones((*s.shape[1:], 1))
+    with np.errstate(divide="ignore"):
+        score = np.log(prior) + np.array([decoder.log_evidence(s) for decoder in decoders]).T
+    weights: Array = np.exp(score - logsumexp(score, axis=-1, keepdims=True))
+    return weights
+
+
+def simulated_variances(decoders: Sequence[Decoder], prior: Array, points: Array) -> Array:
+    """Return the variances of f that made-up releases would state at ``points``, (n, P).
+
+    Each is a draw from the model itself: a setting by its prior weight, then s ~ N(E s, cov s)
+    under it.  Decoding does not know the setting, and weighs all of them by the evidence of s.
+    What only depends on the settings is worked out once for all draws.
+    """
+    which = np.searchsorted(np.cumsum(prior), (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS)
+    which = np.minimum(which, len(decoders) - 1)
+    z = np.random.default_rng(0).standard_normal((SIMULATIONS, len(decoders[0].T)))
+    s = np.array([decoders[k].draw(each) for k, each in zip(which, z, strict=True)]).T  # (r, n)
+    weights = posterior_weights(decoders, prior, s)  # (n, k)
+    mean, square = np.zeros((2, len(points), SIMULATIONS))
+    origin = decoders[0].unit * decoders[0].prior_mean
+    for decoder, share in zip(decoders, weights.T, strict=True):
+        if share.max() >= LEAST_WEIGHT:
+            own = decoder.mean(points, s) - origin
+            mean += share * own
+            square += share * (own**2 + decoder.variance(points)[:, None])
+    # var f = E[var f | θ] + E[(mean | θ)²] − (E mean)²
+    variances: Array = np.maximum(square - mean**2, 0.0).T
+    return variances
+
+
+def mixture_quantile(weights: Array, means: Array, stds: Array, share: float) -> Array:
+    """Return the quantile of a mixture of normal distributions: weights (k,), the others (k, P)."""
+    if len(weights) == 1:
+        alone: Array = means[0] + float(ndtri(share)) * stds[0]
+        return alone
+    reach = means + float(ndtri(share)) * stds
+    # The quantile of a mixture lies between the smallest and the largest of its parts'.
+    low, high = reach.min(axis=0), reach.max(axis=0)
+    narrowest = np.maximum(stds, 1e-300)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        below = weights @ ndtr((middle - means) / narrowest) < share
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return 0.5 * (low + high)
+
+
+#: Settings are settled if they have this share of the best one's weight, and at most so many.
+WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
+
+
+def settle_settings(
+    newton: Newton, models: Sequence[ScaledModel], prior: Array, s: Array, start: Array
+) -> Mixture:
+    """Return the posterior of f, averaged over the settings, for the published values s (r,).
+
+    ``start`` (N,) are the latent values that the first step starts from; the noise variance of a
+    model is the scatter of single people's latent values around f.
+    """
+    pseudo = linearise(newton.likelihood, start).noise
+    noise = {scatter: pseudo + scatter for scatter in {m.scatter for m in models}}
+    linear = [model.with_noise(noise[model.scatter]) for model in models]
+    weights = posterior_weights(decoders_of_settings(newton.step(start), linear), prior, s)
+    order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
+    kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
+    settled = [_settled(newton, models[k], start, s) for k in kept]
+    return Mixture.by_evidence(settled, prior[kept], s, kept)
+
+
+def _settled(newton: Newton, model: ScaledModel, start: Array, s: Array) -> Decoder:
+    """Return the decoder of one setting where it agrees with the published values."""
+    own = replace(newton.decoder, model=model.prepared())
+    decoder = replace(newton, decoder=own, scatter=model.scatter).settle(start, s)
+    assert isinstance(decoder.model, ScaledModel)
+    decoder.model.forget()  # or each setting would keep numbers of everybody
+    return decoder

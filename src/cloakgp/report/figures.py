@@ -1,0 +1,158 @@
+"""The pictures of a release on its page, each with its legend and what it shows in words."""
+
+from __future__ import annotations
+
+from cloakgp.drawing.axes import shortened
+from cloakgp.drawing.panels import (
+    ClassPanel,
+    CurvePanel,
+    MapPair,
+    curve_panels,
+    map_panels,
+)
+from cloakgp.drawing.predictions import Predictions, Series
+from cloakgp.drawing.views import Input, Plane, medians, most_varying, public_inputs
+from cloakgp.report import curves, maps
+from cloakgp.report.html import Html, element, joined
+
+
+def figures(predictions: Predictions, inputs: list[Input], ask: Html) -> Html:
+    """Return all pictures of a release; ``ask`` is put where its answers are seen."""
+    if len(inputs) == 2:
+        first, *others = _maps(predictions, inputs)
+        return joined([first, ask, *others])
+    rows = curve_panels(predictions, inputs)
+    if len(inputs) == 1:
+        asked = [ask, *[Html("")] * (len(rows) - 1)]  # beside the first picture alone
+        return joined(_curve(predictions, row[0], at) for row, at in zip(rows, asked, strict=True))
+    return joined([ask, *(_panels(predictions, inputs, row) for row in rows)])
+
+
+def shown_inputs(predictions: Predictions, inputs: list[Input]) -> list[int]:
+    """Return the inputs that a reader of the page can set."""
+    if len(inputs) > 2:
+        return most_varying(predictions.values, inputs)
+    return list(range(len(inputs)))
+
+
+def _curve(predictions: Predictions, panel: CurvePanel, ask: Html) -> Html:
+    """Return the picture along the only input: wide, narrow, how sure it is, and as a table."""
+    parts = [
+        _draw_panel(predictions, panel, size, class_=kind)
+        for size, kind in ((curves.WIDE, "wide"), (curves.NARROW, "narrow"))
+    ]
+    parts += [_curve_legend(predictions, panel.series), ask]
+    if len(panel.series) == 1:
+        costs = panel.series[0].noise is not None
+        words = "How far the 95 % band reaches to either side"
+        parts += [
+            element("h3", "How sure"),
+            element("div", curves.draw_strip(panel, curves.WIDE), class_="wide"),
+            element("div", curves.draw_strip(panel, curves.NARROW), class_="narrow"),
+            element(
+                "figcaption",
+                words + (", and how much of that privacy costs." if costs else "."),
+            ),
+        ]
+    numbers = element("div", curves.table(panel), class_="scroll")
+    parts.append(element("details", element("summary", "The same in numbers"), numbers))
+    return element("figure", *parts)
+
+
+def _panels(predictions: Predictions, inputs: list[Input], row: list[CurvePanel]) -> Html:
+    """Return a panel for each input that is shown."""
+    words = (
+        "Each panel varies one input while the others stay where they are: at their median, or "
+        "the most frequent level, among the public inputs, or where you have put them."
+    )
+    if len(row) < len(inputs):
+        words += (
+            f" Shown are the {len(row)} of {len(inputs)} inputs along which the prediction "
+            "changes most."
+        )
+    drawn = [_draw_panel(predictions, panel, curves.PANEL, data_redraw=True) for panel in row]
+    where = medians(inputs, [panel.varied for panel in row])
+    return element(
+        "figure",
+        element("div", *drawn, class_="pair"),
+        _curve_legend(predictions, row[0].series),
+        element("figcaption", f"{words} Medians: {where}."),
+    )
+
+
+def _draw_panel(
+    predictions: Predictions, panel: CurvePanel, size: tuple[int, int], **attributes: object
+) -> Html:
+    people = public_inputs(predictions.release.facts)[:, panel.varied]
+    attributes |= {"data_varies": panel.varied, "data_series": " ".join(map(str, panel.group))}
+    attributes |= _stamp(predictions)
+    return curves.draw_curves(panel, size, people, marked=predictions.clipped, **attributes)
+
+
+def _maps(predictions: Predictions, inputs: list[Input]) -> list[Html]:
+    plane = Plane.over(predictions.release.facts, inputs)
+    return [_map_pair(predictions, plane, pair) for pair in map_panels(predictions, plane)]
+
+
+def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
+    """Return what is predicted over both inputs, and beside it how sure that is."""
+    marks = {"data_varies": "0 1", "data_series": "0", **_stamp(predictions)}
+    of_classes = isinstance(pair.value, ClassPanel)
+    sure = f"How sure: {pair.sure.title}"
+    if isinstance(pair.value, ClassPanel):
+        title = f"Most probable {shortened(pair.value.title)}"
+        first = maps.draw_classes(pair.value, plane, title, **marks)
+    else:
+        title = pair.value.title
+        first = maps.draw_map(pair.value, plane, title, **marks)
+    second = maps.draw_map(pair.sure, plane, sure, **marks)
+    both = [element("div", element("h3", t), m) for t, m in ((title, first), (sure, second))]
+    parts = [element("div", *both, class_="pair")]
+    words = (
+        "Dots are the public inputs. Colours fade where nobody is near: there the map shows "
+        "what the model expects, not what it was told."
+    )
+    if of_classes:
+        parts.append(_legend(_class_entries(predictions.names)))
+    elif not plane.stepped:
+        words += " Lines join places of equal value."
+    parts.append(element("figcaption", words))
+    return element("figure", *parts)
+
+
+def _stamp(predictions: Predictions) -> dict[str, str]:
+    """Return what is written across every picture of a release without a guarantee."""
+    return {} if predictions.release.private else {"stamp": "NOT PRIVATE"}
+
+
+def _curve_legend(predictions: Predictions, series: list[Series]) -> Html:
+    if len(series) > 1:
+        entries = _class_entries([one.name for one in series])
+    else:
+        entries = [(_stroke("curve"), predictions.what), (_patch("band"), "95 % band of the curve")]
+        if series[0].noise is not None:
+            entries.append((_patch("noise"), "of which noise for privacy alone"))
+    ticks = element("path", class_="rug", d="M4 3v7M9 3v7M12 3v7M18 3v7")
+    return _legend([*entries, (_small(ticks), "public inputs")])
+
+
+def _class_entries(names: list[str]) -> list[tuple[Html, str]]:
+    entries = [(_patch(f"swatch {curves.class_name(at)}"), name) for at, name in enumerate(names)]
+    return [*entries, (_patch("band"), "their 95 % bands")]
+
+
+def _legend(entries: list[tuple[Html, str]]) -> Html:
+    """Return what the colours of a picture mean."""
+    return element("ul", *(element("li", mark, text) for mark, text in entries), class_="legend")
+
+
+def _patch(kind: str) -> Html:
+    return _small(element("rect", width=22, height=12, rx=2, class_=kind))
+
+
+def _stroke(kind: str) -> Html:
+    return _small(element("path", d="M0 6h22", class_=kind))
+
+
+def _small(content: Html) -> Html:
+    return element("svg", content, viewBox="0 0 22 12", aria_hidden="true")

@@ -1,0 +1,98 @@
+"""Maps over two inputs as SVG: coloured between limits, faded where nobody is, with contours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from contourpy import contour_generator
+from numpy.typing import NDArray
+
+from cloakgp.drawing.axes import format_number, round_ticks
+from cloakgp.drawing.colours import class_colour, colour_at, rgb
+from cloakgp.drawing.panels import ClassPanel, MapPanel
+from cloakgp.drawing.views import MAP_PLACES, Plane, public_inputs
+from cloakgp.report.html import Html, element
+from cloakgp.report.svg import PlotFrame, axes, colour_bar, dots, drawing, image, label, line, png
+
+Array = NDArray[np.float64]
+
+#: Width and height of a map, and the room below it for its scale of colours.
+WIDTH, HEIGHT, SCALE_HEIGHT = 380, 372, 46
+#: Room below a map for the words along its axis.
+AXIS_HEIGHT = 40.0
+#: Dots of people, at most.
+MAX_DOTS = 500
+
+
+def draw_map(panel: MapPanel, plane: Plane, title: str, **attributes: Any) -> Html:
+    """Return a map of values, coloured between the limits, with contours and people."""
+    frame = _frame(plane)
+    lo, hi = panel.limits
+    values = np.clip(panel.values, lo, hi).reshape(MAP_PLACES, MAP_PLACES)
+    parts = [_image(frame, colour_at(panel.colours, (values - lo) / (hi - lo)), plane.visible)]
+    if not plane.stepped:  # lines of equal value have no meaning across levels
+        levels = [tick for tick in round_ticks(lo, hi, 7) if values.min() < tick < values.max()]
+        parts += _contours(frame, plane, values, levels)
+    parts.append(dots(frame, public_inputs(plane.facts), MAX_DOTS))
+    top = frame.height - 26.0
+    parts.append(colour_bar(frame, top, panel.colours))
+    for tick in round_ticks(lo, hi, 6):
+        at = frame.left + (frame.side - frame.left) * (tick - lo) / (hi - lo)
+        words = format_number(tick)
+        parts.append(label(at, top + 22, words, class_="tick", text_anchor="middle"))
+    return _finished(frame, parts, plane, title, **attributes)
+
+
+def draw_classes(panel: ClassPanel, plane: Plane, title: str, **attributes: Any) -> Html:
+    """Return a map of the most probable class."""
+    frame = _frame(plane)
+    colours = np.array([rgb(class_colour(c)) for c in range(len(panel.names))], dtype=float)
+    known = colours[panel.best].reshape(MAP_PLACES, MAP_PLACES, 3)
+    parts = [_image(frame, known, plane.visible * panel.strength)]
+    parts.append(dots(frame, public_inputs(plane.facts), MAX_DOTS))
+    return _finished(frame, parts, plane, title, **attributes)
+
+
+def _frame(plane: Plane) -> PlotFrame:
+    x, y = ((each.lo, each.hi) for each in plane.inputs)
+    return PlotFrame(WIDTH, HEIGHT, x=x, y=y, top=26.0, bottom=AXIS_HEIGHT + SCALE_HEIGHT)
+
+
+def _finished(
+    frame: PlotFrame, parts: list[Html], plane: Plane, title: str, **attributes: Any
+) -> Html:
+    # The axes end above the scale of colours.
+    height = frame.height - SCALE_HEIGHT
+    room = PlotFrame(frame.width, height, frame.x, frame.y, top=frame.top, bottom=AXIS_HEIGHT)
+    across, down = plane.inputs
+    x_ticks, y_ticks = across.ticks(4), down.ticks(6)
+    names = axes(
+        room, across.name, down.name, columns=5, grid=False, x_ticks=x_ticks, y_ticks=y_ticks
+    )
+    return drawing(frame, *parts, names, element("g", class_="cursor"), title=title, **attributes)
+
+
+def _image(frame: PlotFrame, colours: Array, opacity: Array) -> Html:
+    """Return colours (H, W, 3) from the lowest row up, each with its opacity (H · W,)."""
+    address = png(colours[::-1], opacity.reshape(MAP_PLACES, MAP_PLACES)[::-1])
+    width, height = frame.side - frame.left, frame.floor - frame.top
+    return image(frame.left, frame.top, width, height, address)
+
+
+def _contours(frame: PlotFrame, plane: Plane, values: Array, levels: list[float]) -> list[Html]:
+    """Return lines of equal value: dark on a light rim, so that they are seen on every colour."""
+    found = contour_generator(x=plane.x, y=plane.y, z=values)
+    below, above, words = [], [], []
+    for level in levels:
+        lines = [np.asarray(each) for each in found.lines(level)]
+        for each in lines:
+            at = frame.across(each[:, 0]), frame.down(each[:, 1])
+            below.append(line(*at, class_="contour-rim"))
+            above.append(line(*at, class_="contour"))
+        longest = max(lines, key=len, default=None)
+        if longest is not None and len(longest) > 12:
+            x, y = longest[len(longest) // 2]
+            place = float(frame.across(x)), float(frame.down(y)) + 4
+            words.append(label(*place, format_number(level), class_="level", text_anchor="middle"))
+    return [*below, *above, *words]

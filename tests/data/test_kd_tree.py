@@ -1,0 +1,73 @@
+"""A tree of splits sends people who are alike to the same leaf."""
+
+import numpy as np
+import pytest
+
+from cloakgp.data.kd_tree import Tree, grow
+
+RNG = np.random.default_rng(0)
+FEATURES = RNG.normal(size=(2, 400))
+
+
+def walked(tree, features):
+    """Send people down the tree one by one."""
+    found = []
+    for person in features.T:
+        node = 0
+        while tree.children[node, 0] >= 0:
+            node = tree.children[node, int(person[tree.which[node]] > tree.at[node])]
+        found.append(node)
+    return found
+
+
+def variation(tree, features, weights=(1.0, 1.0)):
+    """The mean squared distance from the means of the leaves."""
+    leaf = tree.leaves(features)
+    left = 0.0
+    for number in np.unique(leaf):
+        inside = features[:, leaf == number]
+        left += float(weights @ ((inside - inside.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
+    return left / features.shape[1]
+
+
+def test_everybody_walks_as_one_by_one():
+    tree = grow(FEATURES, 37)
+    assert tree.leaves(FEATURES).tolist() == walked(tree, FEATURES)
+    others = RNG.normal(size=(2, 50)) * 3.0
+    assert tree.leaves(others).tolist() == walked(tree, others)
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 37, 400, 1000])
+def test_it_has_as_many_leaves_as_it_may(leaves):
+    tree = grow(FEATURES, leaves)
+    assert np.sum(tree.children[:, 0] < 0) == min(leaves, 400)
+    assert sorted(tree.numbers[tree.numbers >= 0]) == list(range(min(leaves, 400)))
+
+
+def test_it_ends_when_everybody_is_near():
+    weights = np.array([1.0, 4.0])
+    tree = grow(FEATURES, 400, weights, tolerance=0.05)
+    count = int(np.sum(tree.children[:, 0] < 0))
+    assert variation(tree, FEATURES, weights) <= 0.05
+    assert variation(grow(FEATURES, count - 1, weights), FEATURES, weights) > 0.05
+
+
+def test_weights_say_which_feature_counts():
+    tree = grow(FEATURES, 10, np.array([1.0, 0.0]))
+    assert set(tree.which[tree.children[:, 0] >= 0].tolist()) == {0}
+
+
+def test_equal_people_are_never_parted():
+    ages = RNG.integers(0, 30, (1, 500)).astype(float) + 1e6
+    tree = grow(ages, 100)
+    assert np.sum(tree.children[:, 0] < 0) == 30
+    leaf = tree.leaves(ages)
+    assert all(len(np.unique(ages[0, leaf == number])) == 1 for number in np.unique(leaf))
+
+
+def test_it_comes_back_from_numbers():
+    tree = grow(FEATURES, 20)
+    back = Tree.from_array(tree.to_array())
+    for name in ("which", "at", "children", "numbers"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(tree, name))
+    assert np.all(np.isfinite(tree.to_array()))

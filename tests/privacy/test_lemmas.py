@@ -1,0 +1,160 @@
+"""Small lemmas of the proofs, checked by machine for all numbers there are: z3 finds no exception.
+
+Each says which code it is about, with a fingerprint as on the pages of the proofs: if the code
+changes, read the lemma again, and then write down what the failing test prints.  Sums are proven
+step by step: a lemma is the step from some terms to one more.  Each also finds the exception to a
+claim that is a little too bold, so that its words are known to mean something.
+"""
+
+from pathlib import Path
+
+import pytest
+from privacy.fingerprints import Core
+
+import cloakgp.privacy
+
+z3 = pytest.importorskip("z3", reason="z3 is not installed: pip install z3-solver")
+
+CORE = Core(Path(cloakgp.privacy.__file__).parent)
+ABOUT = {}  # lemma -> fingerprint, names
+
+
+def about(fingerprint, *names):
+    """Tie a lemma to code, named as path::name."""
+
+    def tie(test):
+        ABOUT[test.__name__] = fingerprint, [tuple(name.split("::")) for name in names]
+        return test
+
+    return tie
+
+
+def holds(claim, *given):
+    """Tell whether a claim follows for all numbers."""
+    solver = z3.Solver()
+    solver.set("timeout", 10_000)
+    solver.add(*given, z3.Not(claim))
+    found = solver.check()
+    assert found != z3.unknown, solver.reason_unknown()
+    return found == z3.unsat
+
+
+def size(x):
+    return z3.If(x >= 0, x, -x)
+
+
+@about(
+    "656097dbca7dfc48",
+    "mechanism/release.py::release",
+    "mechanism/release.py::_sum_rows",
+    "mechanism/release.py::value_bits_for",
+    "mechanism/release.py::_largest_sum",
+)
+def test_no_sum_leaves_int64():
+    """|Σ t u| ≤ m Σ|t| for 0 ≤ u ≤ m, and with the noise beside it that is at most 2^61."""
+    total, t, u, most, sizes, noise = z3.Reals("total t u most sizes noise")
+    terms = [size(total) <= most * sizes, u >= 0, u <= most]
+    assert holds(size(total + t * u) <= most * (sizes + size(t)), *terms)
+    assert not holds(size(total + t * u) <= most * sizes, *terms)
+    reach = z3.Int("reach")
+    for length in range(62):  # of reach − 1 in bits
+        given = [reach >= 1, reach - 1 < 2**length]
+        assert holds(reach * 2 ** (61 - length) <= 2**61, *given)
+        assert not holds((reach + 1) * 2 ** (61 - length) <= 2**61, *given)
+    # w ≤ 2^k steps of a whole grid need no more room than 2^k do
+    fine, whole = z3.Reals("fine whole")
+    room = [(sizes + noise) * fine <= 2**61, sizes >= 0, noise >= 0, whole > 0, whole <= fine]
+    assert holds(z3.And(sizes * whole <= 2**61, (sizes + noise) * whole < 2**63), *room)
+
+
+@about(
+    "2bf6b37de88739ce",
+    "mechanism/sensitivity.py::_checked",
+    "mechanism/sensitivity.py::_squared_columns",
+    "mechanism/sensitivity.py::absolute_sensitivity",
+)
+def test_lengths_of_columns_fit_into_int64():
+    """r entries of at most 2^b in size: their sum and the sum of their squares."""
+    rows = z3.Int("rows")
+    for bits in range(31):
+        given = [rows >= 0, rows * 4**bits < 2**62]
+        assert holds(z3.And(rows * 2**bits < 2**63, rows * 4**bits < 2**63), *given)
+
+
+@about("f8aa9b01683ef93f", "mechanism/sensitivity.py::quantise")
+def test_rounding_toward_zero_lengthens_no_column():
+    x, a, b, before, after = z3.Reals("x a b before after")
+    toward_zero = z3.If(x >= 0, z3.ToReal(z3.ToInt(x)), -z3.ToReal(z3.ToInt(-x)))
+    assert holds(size(toward_zero) <= size(x))
+    nearest = z3.ToReal(z3.ToInt(x + z3.Q(1, 2)))
+    assert not holds(size(nearest) <= size(x))
+    # one more entry, from b to a, in the 1-norm and in the square of the 2-norm
+    given = [size(a) <= size(b), after <= before]
+    assert holds(
+        z3.And(after + size(a) <= before + size(b), after + a * a <= before + b * b), *given
+    )
+
+
+@about(
+    "5671054f39499d8a",
+    "mechanism/sensitivity.py::absolute_sensitivity",
+    "mechanism/outputs.py::Kind",
+    "mechanism/outputs.py::Labelled",
+    "mechanism/outputs.py::as_steps",
+)
+def test_an_owner_moves_no_entry_further_than_its_rows_do_together():
+    """|Σ a t| ≤ Σ|t| for |a| ≤ 1, a row more; and |t d| = |t| |d| for an outer product."""
+    moved, bound, a, t, d = z3.Reals("moved bound a t d")
+    given = [size(moved) <= bound, size(a) <= 1]
+    assert holds(size(moved + a * t) <= bound + size(t), *given)
+    assert not holds(size(moved + a * t) <= bound, *given)
+    assert holds(size(t * d) == size(t) * size(d))
+    u, v, most = z3.Ints("u v most")  # of one person, on a grid of 0..most
+    assert holds(size(u - v) <= most, u >= 0, u <= most, v >= 0, v <= most)
+
+
+@about(
+    "14718eaaba6a5dbc",
+    "mechanism/laplace.py::add_discrete_laplace",
+    "mechanism/laplace.py::laplace_scale",
+)
+def test_the_triangle_inequality_behind_laplace_noise():
+    """An outcome z is nearer to one sum than to the other by no more than these are apart."""
+    z, q, other = z3.Ints("z q other")
+    assert holds(size(z - other) - size(z - q) <= size(q - other))
+    assert not holds(size(z - other) - size(z - q) < size(q - other))
+    # |move| ≤ Δ and Δ k ≤ ε S: the loss |move|/S of one of k parts is at most ε/k
+    move, most, epsilon, scale, parts = z3.Reals("move most epsilon scale parts")
+    given = [move >= 0, move <= most, most * parts <= epsilon * scale, scale > 0, parts >= 1]
+    assert holds(move * parts <= epsilon * scale, *given)
+
+
+@about("499e9ced4d11ff5c", "mechanism/bins.py::Bins")
+def test_sums_on_another_grid_move_by_one_person_at_most():
+    """⌊U m'/m⌋ moves by at most m' if U moves by at most m: whole numbers, so m' + 1 is too far."""
+    here, there, U, move, m, new = z3.Reals("here there U move m new")
+    floors = [here * m <= U * new, U * new < (here + 1) * m]
+    floors += [there * m <= (U + move) * new, (U + move) * new < (there + 1) * m]
+    given = [m >= 1, new >= 1, move <= m, -m <= move, *floors]
+    assert holds(there < here + new + 1, *given)
+    assert holds(there > here - new - 1, *given)
+    assert not holds(there < here + new, *given)
+
+
+@about("3e88a447e87f1536", "accounting/totals.py::fits_purely", "accounting/totals.py::pure_total")
+def test_shares_that_add_up_on_paper_are_off_by_their_last_digits_alone():
+    """Each float is off by a share of 2^-53; a share more, and the cap itself."""
+    exact, rounded, share, off, cap = z3.Reals("exact rounded share off cap")
+    last = z3.Q(1, 2**53)
+    given = [rounded <= (1 + last) * exact, share > 0, size(off) <= last]
+    assert holds(rounded + share * (1 + off) <= (1 + last) * (exact + share), *given)
+    sums = [rounded <= (1 + last) * exact, cap >= (1 - last) * exact, exact > 0]
+    assert holds(rounded <= (1 + z3.Q(1, 2**51)) * cap, *sums)
+    assert not holds(rounded <= (1 + last) * cap, *sums)
+
+
+@pytest.mark.parametrize("lemma", ABOUT)
+def test_the_lemma_is_about_the_code_as_it_is(lemma):
+    recorded, names = ABOUT[lemma]
+    right = CORE.fingerprint(names)
+    assert recorded == right, f"read {lemma} again, then record this with it: {right}"

@@ -1,0 +1,73 @@
+"""Published values become the posterior of each output column, found once."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cloakgp import PrivateGPClassifier, PrivateGPRegressor
+from cloakgp.errors import DecodeError
+from cloakgp.release.decode import (
+    check_decoding,
+    decode,
+    measurements,
+    mixtures_of,
+)
+
+X = np.linspace(0.0, 10.0, 12)[:, None]
+Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])])
+POINTS = np.array([[2.5], [7.5]])
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return PrivateGPRegressor(bounds=(-1, 1)).fit(X, Y).release_
+
+
+@pytest.fixture(scope="module")
+def labels():
+    labelled = np.array(["a", "b", "c"])[np.arange(12) % 3]
+    return PrivateGPClassifier(classes=["a", "b", "c"]).fit(X, labelled).release_
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return PrivateGPRegressor(bounds=(-1, 1), learn=False).fit(X, Y).release_
+
+
+def test_every_output_has_its_own_values_and_posterior(numbers, labels, fixed):
+    for release, columns in ((numbers, 2), (labels, 3), (fixed, 2)):
+        mixtures = mixtures_of(release)
+        assert len(mixtures) == columns
+        for column, mixture in enumerate(mixtures):
+            s = measurements(release)[0].s[:, column]
+            np.testing.assert_array_equal(s, release.noisy.s[:, column])
+            np.testing.assert_array_equal(mixture.s, s)
+            assert mixture.mean(POINTS).shape == (2,)
+
+
+def test_a_fixed_prior_is_a_mixture_of_one(numbers, fixed):
+    assert all(mixture.fixed for mixture in mixtures_of(fixed))
+    assert not any(mixture.fixed for mixture in mixtures_of(numbers))
+
+
+def test_posteriors_are_found_once_and_can_be_found_anew(numbers):
+    assert mixtures_of(numbers) is mixtures_of(numbers)
+    anew = decode(numbers.spec, measurements(numbers))
+    assert anew is not mixtures_of(numbers)
+    np.testing.assert_array_equal(anew[0].mean(POINTS), mixtures_of(numbers)[0].mean(POINTS))
+
+
+def test_another_specification_gives_other_posteriors_of_the_same_values(numbers, fixed):
+    found = decode(fixed.spec, measurements(numbers))
+    assert [mixture.fixed for mixture in found] == [True, True]
+    np.testing.assert_array_equal(found[0].s, mixtures_of(numbers)[0].s)
+
+
+def test_a_release_that_cannot_be_decoded_is_noticed(numbers, labels):
+    check_decoding(numbers)
+    check_decoding(labels)
+    spec = replace(numbers.spec, points=np.full((1, 1), 1e200))
+    broken = replace(numbers, spec=replace(spec, prior_mean=np.full(2, np.inf)))
+    with pytest.raises(DecodeError):
+        check_decoding(broken)

@@ -1,0 +1,60 @@
+"""What a forecast looks at: shares that sum to one, each case the posterior of its own setting."""
+
+import numpy as np
+import pytest
+from gp_reference import bayes_posterior, exact_joint
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
+from cloakgp.release.forecast import LIKELY, cases_of, members_of
+
+X = np.linspace(0, 10, 25)[:, None]
+POINTS = np.array([[1.0], [4.5], [9.0]])
+MODELS = {
+    "numbers": PrivateGPRegressor(bounds=(0, 20), epsilon=3.0),
+    "classes": PrivateGPClassifier(classes=[0, 1], epsilon=3.0),
+    "counts": PrivateGPCountRegressor(cap=9, epsilon=3.0),
+}
+
+
+def cases(model):
+    plan = model.plan(X)
+    return plan, cases_of(plan.spec, members_of(plan.spec), plan.sketch.rounded)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_shares_sum_to_one_and_nothing_is_told_beyond_the_floor(name):
+    plan, found = cases(MODELS[name])
+    assert sum(case.share for case in found) == pytest.approx(1.0)
+    for case in found:
+        total, floor = case.variances(POINTS)
+        assert np.all((floor >= 0.0) & (floor <= total))
+    steps = 1 if name == "numbers" else len(LIKELY)
+    assert len(found) == steps * len(members_of(plan.spec))
+
+
+def test_each_case_is_the_posterior_of_its_setting():
+    plan, found = cases(MODELS["numbers"])
+    T, sigma = plan.sketch.rounded, plan.spec.noise_std
+    for member, case in zip(members_of(plan.spec), found, strict=True):
+        (_, variance), model = member.model.parts[0], member.model
+        kernel = variance * model.parts[0][0].kernel + ConstantKernel(model.level)
+        joint = exact_joint(kernel, X, model.noise_variance, POINTS)
+        _, covariance = bayes_posterior(joint, T, sigma, 0.0, 20.0, 10.0, np.zeros(len(T)))
+        np.testing.assert_allclose(case.variances(POINTS)[0], np.diag(covariance), rtol=1e-6)
+
+
+def test_a_fixed_prior_is_one_case():
+    _, found = cases(PrivateGPRegressor(4.0 * RBF(2.0), bounds=(0, 20)))
+    assert [case.share for case in found] == [1.0]
+
+
+def test_the_paper_takes_one_step_from_the_prior_mean():
+    model = PrivateGPClassifier(RBF(2.0), classes=[0, 1], decode="direct", design="total")
+    assert len(cases(model)[1]) == 1
+
+
+def test_chances_of_latent_values_have_the_moments_of_a_normal():
+    nodes, chances = (np.array(values) for values in zip(*LIKELY, strict=True))
+    for power, moment in ((0, 1.0), (1, 0.0), (2, 1.0), (4, 3.0)):
+        assert chances @ nodes**power == pytest.approx(moment)

@@ -1,0 +1,77 @@
+"""Settings of latent models: settled one by one, then weighed by their evidence."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from cloakgp.gp.exact import ExactModel
+from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
+from cloakgp.gp.likelihoods import Bernoulli, Poisson
+from cloakgp.release.decoder import Decoder, Newton
+from cloakgp.release.mixture import MOST_SETTLED, settle_settings
+
+N, R = 40, 6
+RNG = np.random.default_rng(0)
+X = np.sort(RNG.uniform(0, 10, (N, 1)), axis=0)
+POINTS = np.linspace(0, 10, 5)[:, None]
+T = RNG.normal(size=(R, N))
+T /= np.linalg.norm(T, axis=0)
+LIKELIHOODS = {"classes": (Bernoulli(), 1.0), "counts": (Poisson(np.full(N, 2.0), 9), 9.0)}
+SHAPES = [KernelFeatures(RBF(length), X) for length in (1.0, 4.0)]
+SETTINGS = [(0, 4.0, 1.0), (1, 4.0, 1.0), (1, 16.0, 0.0)]
+PRIOR = np.array([0.2, 0.5, 0.3])
+
+
+def published(likelihood, width, rng):
+    f = 1.5 * np.sin(X[:, 0])
+    t = rng.poisson(likelihood.mean(f)) if width > 1 else rng.random(N) < likelihood.mean(f)
+    return T @ (np.minimum(t, width) / width) + 0.2 * rng.standard_normal(R)
+
+
+def newton_of(model, likelihood, width, scatter=0.0):
+    decoder = Decoder(model, T, 0.2, 0.0, 1.0, 0.3, "bayes")
+    return Newton(decoder, likelihood, 0.0, width, scatter)
+
+
+@pytest.mark.parametrize("scatter", [0.0, 0.5])
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_each_setting_settles_as_it_would_alone_and_is_weighed_by_its_evidence(kind, scatter):
+    likelihood, width = LIKELIHOODS[kind]
+    s, start = published(likelihood, width, np.random.default_rng(1)), np.full(N, 0.3)
+    models = [ScaledModel([(SHAPES[j], a)], c, scatter) for j, a, c in SETTINGS]
+    mixture = settle_settings(newton_of(models[0], likelihood, width), models, PRIOR, s, start)
+    scores, means, variances = [], [], []
+    for (j, a, c), weight in zip(SETTINGS, PRIOR, strict=True):
+        kernel = a * SHAPES[j].kernel + (ConstantKernel(c) if c else 0.0 * RBF(1.0))
+        alone = newton_of(ExactModel(kernel, X, 1.0), likelihood, width, scatter).settle(start, s)
+        scores.append(weight * np.exp(alone.log_evidence(s)))
+        means.append(alone.mean(POINTS, s))
+        variances.append(alone.variance(POINTS))
+    weights = np.array(scores) / np.sum(scores)
+    assert len(mixture.decoders) == 3
+    order = [int(np.argmin(np.abs(weights - w))) for w in mixture.weights]
+    assert sorted(order) == [0, 1, 2]
+    np.testing.assert_allclose(mixture.weights, weights[order], rtol=1e-5)
+    np.testing.assert_allclose(mixture.mean(POINTS), weights @ np.array(means), atol=1e-5)
+    mean = weights @ np.array(means)
+    variance = weights @ (np.array(variances) + (np.array(means) - mean) ** 2)
+    np.testing.assert_allclose(mixture.variance(POINTS), variance, atol=1e-5)
+
+
+def test_scatter_of_single_people_makes_the_rest_less_certain():
+    likelihood, width = LIKELIHOODS["counts"]
+    s, start = published(likelihood, width, np.random.default_rng(2)), np.full(N, 0.3)
+    tight, loose = (
+        settle_settings(newton_of(m[0], likelihood, width), m, np.ones(1), s, start)
+        for m in ([ScaledModel([(SHAPES[0], 4.0)], 1.0, scatter)] for scatter in (0.0, 1.0))
+    )
+    assert np.all(loose.variance(POINTS) > tight.variance(POINTS))
+
+
+def test_only_the_most_promising_settings_are_settled():
+    likelihood, width = LIKELIHOODS["classes"]
+    s, start = published(likelihood, width, np.random.default_rng(3)), np.full(N, 0.3)
+    models = [ScaledModel([(SHAPES[1], a)], 1.0, 0.0) for a in np.geomspace(3.0, 5.0, 30)]
+    newton = newton_of(models[0], likelihood, width)
+    mixture = settle_settings(newton, models, np.full(30, 1.0 / 30.0), s, start)
+    assert 1 <= len(mixture.decoders) <= MOST_SETTLED
