@@ -191,7 +191,7 @@ def test_each_of_two_outputs_pays_root_two_in_noise():
     two = model.plan(X, at=AT).noise_std
     np.testing.assert_allclose(two, math.sqrt(2.0) * np.column_stack([one, one]), rtol=1e-6)
     fitted = model.fit(X, np.zeros((N, 2)), at=AT)
-    np.testing.assert_array_equal(fitted.uncertainty(AT).dp, two)
+    np.testing.assert_allclose(fitted.uncertainty(AT).dp, two, rtol=1e-12)
 
 
 # --- comparisons

@@ -108,12 +108,12 @@ def predictions(
     release: Release, points: pd.DataFrame | None = None, clip: Clip | None = "bounds"
 ) -> pd.DataFrame:
     """Return predictions with their uncertainty, by default at the workload and in the bounds."""
-    facts = release.facts
-    rows = facts.points if points is None else release.check_points(points)
-    rows = facts.at_codes(facts.codes_of(rows))
+    spec = release.spec
+    rows = spec.points if points is None else release.check_points(points)
+    rows = spec.at_codes(spec.codes_of(rows))
     starts = range(0, len(rows), CHUNK_POINTS)
     pieces = [release.to_frame(rows[i : i + CHUNK_POINTS], clip=clip) for i in starts]
-    return facts.encoding.readable(pd.concat(pieces, ignore_index=True))
+    return spec.encoding.readable(pd.concat(pieces, ignore_index=True))
 
 
 def marked_predictions(release: Release, points: pd.DataFrame, clip: Clip | None) -> pd.DataFrame:

@@ -92,30 +92,30 @@ def draft_statement(plan: Plan, names: tuple[str, ...]) -> str:
 
 def _zero_release(plan: Plan, names: tuple[str, ...]) -> Release:
     """Return the release of a plan with zeros for what would be published."""
-    facts = plan.facts
-    rows, columns = len(plan.sketch.matrix), len(facts.lo)
+    spec = plan.spec
+    rows, columns = len(plan.sketch.matrix), len(spec.lo)
     zeros = NoisySketch(
         values=np.zeros((rows,) if columns == 1 else (rows, columns), dtype=np.int64),
-        bits=plan.sketch.bits + (16 if facts.whole_steps is None else 0),
-        sigma=facts.budget.part_sigma,
-        sensitivity=facts.sensitivity,
-        epsilon=facts.budget.epsilon,
-        delta=facts.budget.delta,
-        calibration=facts.budget.calibration,
+        bits=plan.sketch.bits + (16 if spec.whole_steps is None else 0),
+        sigma=spec.budget.part_sigma,
+        sensitivity=spec.sensitivity,
+        epsilon=spec.budget.epsilon,
+        delta=spec.budget.delta,
+        calibration=spec.budget.calibration,
         private=False,
-        parts=facts.iterations,
-        mechanism=facts.mechanism,
-        whole=facts.whole_steps or 1,
+        parts=spec.iterations,
+        mechanism=spec.mechanism,
+        whole=spec.whole_steps or 1,
     )
     return Release.of(
-        spec=facts,
+        spec=spec,
         sketch=plan.sketch,
         noisy=zeros,
         gap=plan.gap,
         status=plan.design.status,
         target_names=names,
         bounds_choice=None if plan.choice is None else plan.choice.chosen(plan.total_epsilon),
-        later=tuple(Part(plan.sketch, zeros) for _ in range(1, facts.iterations)),
+        later=tuple(Part(plan.sketch, zeros) for _ in range(1, spec.iterations)),
     )
 
 

@@ -35,7 +35,7 @@ def agrees_to_spend(plan: Plan | SearchPlan) -> bool:
         rows, owners = len(plan.X), plan.groups
         people = rows if owners is None else len(np.unique(owners))
     else:
-        owners, people = plan.facts.groups, plan.facts.people
+        owners, people = plan.spec.groups, plan.spec.people
     whose = f"{people} people"
     if owners is None:
         whose = f"the people behind {people:,} rows, each taken to be another person's"

@@ -45,13 +45,13 @@ def plan_report(
 ) -> dict[str, Any]:
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
-    report["people"] = plan.facts.people
-    report["rows"] = plan.facts.people if plan.facts.places is not None else len(plan.facts.X)
+    report["people"] = plan.spec.people
+    report["rows"] = plan.spec.people if plan.spec.places is not None else len(plan.spec.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
-    family = plan.facts.family
-    report["kernel"] = _kernel(plan.facts.kernel) if family is None else None
+    family = plan.spec.family
+    report["kernel"] = _kernel(plan.spec.kernel) if family is None else None
     report["settings"] = 1 if family is None else len(family.settings)
-    report["best_guess"] = guess_at(plan.facts.budget)
+    report["best_guess"] = guess_at(plan.spec.budget)
     report["points"] = _points(plan).to_dict("records")
     # With bounds that are chosen first, the figures are for the ends of their grid.
     if compare and plan.choice is None:
@@ -74,21 +74,21 @@ def plan_report(
 def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     """Say what would be released, and the noise at a few points."""
     say(console, plan.summary().replace(NAME_OWNERS, OWNERS_OPTION))
-    facts = plan.facts
-    say(console, f"Kernel: {_prior(facts)}")
-    if facts.groups is not None:
-        used = "" if facts.limit is None else " that count"
-        say(console, f"The {len(facts.X)} rows{used} belong to {facts.counted}.")
-    if facts.budget.delta * facts.people > 1.0:
+    spec = plan.spec
+    say(console, f"Kernel: {_prior(spec)}")
+    if spec.groups is not None:
+        used = "" if spec.limit is None else " that count"
+        say(console, f"The {len(spec.X)} rows{used} belong to {spec.counted}.")
+    if spec.budget.delta * spec.people > 1.0:
         say(console, "delta is above one over the number of people, which is far too much.")
     say(
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
-        f"right at most {math.ceil(1000.0 * guess_at(facts.budget)) / 10.0:g} % of the "
+        f"right at most {math.ceil(1000.0 * guess_at(spec.budget)) / 10.0:g} % of the "
         "time; tossing a coin gives 50 %.",
     )
     frame = _points(plan)
-    names = settings.output if len(settings.output) == len(facts.lo) else range(len(facts.lo))
+    names = settings.output if len(settings.output) == len(spec.lo) else range(len(spec.lo))
     titles = {
         "noise_std": "noise for privacy (std)",
         "total_std": "together",
@@ -116,7 +116,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
     ):
         if len(report.get(key, ())) > 1:
             frame = pd.DataFrame(report[key]).drop(columns=same).rename(columns=titles)
-            if plan.facts.mechanism == "laplace":  # it has neither calibration nor certificate
+            if plan.spec.mechanism == "laplace":  # it has neither calibration nor certificate
                 frame = frame.drop(columns=["calibration", "gap"])
             show_table(console, frame, title)
     if "limits" in report:
@@ -129,7 +129,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
         }
         frame = pd.DataFrame(report["limits"]).rename(columns=titles)
         show_table(console, frame, "Limits on rows: --max-rows (standard deviations)")
-    if plan.facts.budget.calibration == "hall" and "epsilons" in report:
+    if plan.spec.budget.calibration == "hall" and "epsilons" in report:
         say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
     if "required" in report:
         required = report["required"]
@@ -148,12 +148,12 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
 
 def show_release(console: Console, release: Release, folder: Path) -> None:
     """Say what was released and where it is."""
-    inputs, outputs = release.facts.names, release.named_targets
+    inputs, outputs = release.spec.names, release.named_targets
     written = [name for name in OUTPUTS if (folder / name).exists()]
     say(
         console,
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of "
-        f"{release.facts.counted}, by {listed(inputs)}{_gathered(release.facts)}.\n"
+        f"{release.spec.counted}, by {listed(inputs)}{_gathered(release.spec)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
         f"{release.delta:g}, for replacing one person's private values"
         f"{_included(release)}.\n"
@@ -184,7 +184,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     if report.holds:
         text = (
             f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
-            f"any one of {release.facts.counted}, no more than epsilon = "
+            f"any one of {release.spec.counted}, no more than epsilon = "
             f"{release.total_epsilon:.6g} and delta = {release.delta:g} "
             f"allow{_included(release)}. "
             "That the noise was drawn afresh has to be taken on trust."
@@ -213,18 +213,18 @@ def _included(release: Release) -> str:
     return f", the choice of {release.chosen} included" if release.chosen else ""
 
 
-def _gathered(facts: ReleaseSpec) -> str:
+def _gathered(spec: ReleaseSpec) -> str:
     """Say at how many places people are gathered, if they are, and how far from there they are."""
-    if facts.places is None:
+    if spec.places is None:
         return ""
-    return f", {describe_bins(facts.places, facts.encoding.model_names)}"
+    return f", {describe_bins(spec.places, spec.encoding.model_names)}"
 
 
-def _prior(facts: ReleaseSpec) -> str:
+def _prior(spec: ReleaseSpec) -> str:
     """Return the kernel, or that it is learnt."""
-    if facts.family is None:
-        return _kernel(facts.kernel)
-    settings, kernels = len(facts.family.settings), len(facts.family.kernels)
+    if spec.family is None:
+        return _kernel(spec.kernel)
+    settings, kernels = len(spec.family.settings), len(spec.family.kernels)
     return f"learnt, from {settings} settings of {kernels} kernels"
 
 
@@ -238,4 +238,4 @@ def _kernel(kernel: Any) -> str:
 
 def _points(plan: Plan) -> pd.DataFrame:
     """Return the points that matter with their figures, inputs as people write them."""
-    return plan.facts.encoding.readable(plan.to_frame())
+    return plan.spec.encoding.readable(plan.to_frame())

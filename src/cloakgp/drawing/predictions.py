@@ -98,8 +98,8 @@ class Predictions:
 
     def bounds(self, number: int) -> Bounds:
         """Return between which values a curve can lie."""
-        facts = self.release.facts
-        return float(facts.lo[number]), float(facts.hi[number])
+        spec = self.release.spec
+        return float(spec.lo[number]), float(spec.hi[number])
 
     @property
     def classes(self) -> list[str] | None:
@@ -116,7 +116,7 @@ class Predictions:
         The parts of a band take longest, so they are worked out if asked for: ``noise`` adds the
         part that privacy alone costs, ``person`` the band of new people.
         """
-        rows, step = self.release.facts.at_codes(points), MAX_PLACES_AT_ONCE
+        rows, step = self.release.spec.at_codes(points), MAX_PLACES_AT_ONCE
         pieces = [self._at(rows[i : i + step], noise, person) for i in range(0, len(points), step)]
         return pieces[0] if len(pieces) == 1 else [_whole(p) for p in zip(*pieces, strict=True)]
 
@@ -218,7 +218,7 @@ PREDICTIONS: dict[Picture, type[Predictions]] = {
 
 def predictions_of(release: Release) -> Predictions:
     """Return the predictions of a release, to be asked for at places."""
-    return PREDICTIONS[release.facts.outcome.picture](release)
+    return PREDICTIONS[release.spec.outcome.picture](release)
 
 
 def _columns(values: Any) -> Array:

@@ -63,7 +63,7 @@ class Input:
 class Plane:
     """The places of a map, how visible each is, and whose map it is."""
 
-    facts: ReleaseSpec
+    spec: ReleaseSpec
     inputs: list[Input]
     x: Array
     y: Array
@@ -71,10 +71,10 @@ class Plane:
     visible: Array  # (MAP_PLACES²,)
 
     @classmethod
-    def over(cls, facts: ReleaseSpec, inputs: list[Input]) -> Plane:
+    def over(cls, spec: ReleaseSpec, inputs: list[Input]) -> Plane:
         """Return the places of a map over both inputs."""
         x, y, points = grid(inputs)
-        return cls(facts, inputs, x, y, points, visibility(facts, inputs, points))
+        return cls(spec, inputs, x, y, points, visibility(spec, inputs, points))
 
     @property
     def stepped(self) -> bool:
@@ -82,9 +82,9 @@ class Plane:
         return any(each.levels is not None for each in self.inputs)
 
 
-def public_inputs(facts: ReleaseSpec) -> Array:
+def public_inputs(spec: ReleaseSpec) -> Array:
     """Return the codes of everybody's inputs, of those who lack none."""
-    codes = facts.codes_of(facts.X)
+    codes = spec.codes_of(spec.X)
     known: Array = codes[~np.isnan(codes).any(axis=1)]
     return known
 
@@ -94,11 +94,11 @@ def thinned(places: Array, most: int) -> Array:
     return places[:: -(-len(places) // most)]
 
 
-def describe_inputs(facts: ReleaseSpec) -> list[Input]:
+def describe_inputs(spec: ReleaseSpec) -> list[Input]:
     """Return the inputs of a release; a range is never a single place."""
     found = []
-    people, points = facts.codes_of(facts.X), facts.codes_of(facts.points)
-    for at, (name, column) in enumerate(zip(facts.names, facts.encoding.columns, strict=True)):
+    people, points = spec.codes_of(spec.X), spec.codes_of(spec.points)
+    for at, (name, column) in enumerate(zip(spec.names, spec.encoding.columns, strict=True)):
         values = np.concatenate([people[:, at], points[:, at]])
         values, theirs = (v[~np.isnan(v)] for v in (values, people[:, at]))
         levels = column_levels(column)
@@ -146,11 +146,11 @@ def grid(inputs: list[Input], count: int = MAP_PLACES) -> tuple[Array, Array, Ar
     return x, y, np.column_stack([np.tile(x, count), np.repeat(y, count)])
 
 
-def visibility(facts: ReleaseSpec, inputs: list[Input], points: Array) -> Array:
+def visibility(spec: ReleaseSpec, inputs: list[Input], points: Array) -> Array:
     """Return how visible each place is: 1 where people are, less where nobody is near."""
     lo = np.array([each.lo for each in inputs])
     width = np.array([each.hi - each.lo for each in inputs])
-    people = np.unique((public_inputs(facts) - lo) / width, axis=0)
+    people = np.unique((public_inputs(spec) - lo) / width, axis=0)
     tree = cKDTree(people)
     apart = tree.query(people, k=2)[0][:, 1] if len(people) > 1 else np.zeros(1)
     near = max(NEAR_SHARE, 1.5 * float(np.quantile(apart, 0.9)))

@@ -319,8 +319,8 @@ class PrivateGP(BaseEstimator):
 
         Returns
         -------
-        facts : ReleaseSpec
-            The public facts of the release that a fit would make.
+        spec : ReleaseSpec
+            The specification of the release that a fit would make: public data alone.
         """
         request = self._request(self._table(X, groups, max_contributions), at)
         return self._spec(request, self._declared(None, 0), budgets_for(self)[0])
@@ -333,7 +333,7 @@ class PrivateGP(BaseEstimator):
         raise NotImplementedError
 
     def _spec(self, request: Request, declared: Any, budget: Budget) -> ReleaseSpec:
-        """Return the public facts of a release; every default comes from what is public."""
+        """Return the specification of a release; every default comes from what is public."""
         raise NotImplementedError
 
     def _plan(self, table: Table, at: Any) -> Plan:
@@ -364,7 +364,7 @@ class PrivateGP(BaseEstimator):
         """Return what a release says of a private choice of its bounds, if there was one."""
         if plan.choice is not None:
             return plan.choice.chosen(plan.choice.total_epsilon)
-        if plan.facts.budget.sigma == 0.0:
+        if plan.spec.budget.sigma == 0.0:
             return None
         return chosen_before(self.bounds, plan.spends, plan.delta)
 
@@ -389,7 +389,7 @@ class PrivateGP(BaseEstimator):
             plan = self._draw(request, declared)
         else:
             checked_plan(plan, Plan).check_same(request)
-            check_columns(plan.facts, y, len(table))
+            check_columns(plan.spec, y, len(table))
         check_private(self.bounds, self.random_state)
         planned, chosen = plan, self._bounds_choice(plan)
         release_id = uuid.uuid4().hex
@@ -397,9 +397,9 @@ class PrivateGP(BaseEstimator):
             recorded = noise.commit is not None
             if plan.choice is not None:
                 # The spend of choice and release is recorded with the choice, which comes first.
-                bounds = draw_bounds(plan.choice, y, plan.facts.groups, noise, self.random_state)
+                bounds = draw_bounds(plan.choice, y, plan.spec.groups, noise, self.random_state)
                 declared, noise = _ends(bounds), replace(noise, commit=None)
-                plan = Plan.draw(self._spec(request, declared, plan.facts.budget), request)
+                plan = Plan.draw(self._spec(request, declared, plan.spec.budget), request)
             release = publish(plan, table, y, noise, release_id)
             if release.private and not recorded:
                 note_spend(table.identity, planned.spends)
@@ -416,9 +416,9 @@ class PrivateGP(BaseEstimator):
         return release
 
     def _points(self, X: ArrayLike) -> Array:
-        facts = self._fitted().facts
-        if facts.inputs is not None:
-            return facts.rows_of(X)
+        spec = self._fitted().spec
+        if spec.inputs is not None:
+            return spec.rows_of(X)
         refuse_dates(X)
         points: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return points
@@ -481,7 +481,7 @@ class PrivateGP(BaseEstimator):
         budget: Budget,
         **outputs: Any,
     ) -> ReleaseSpec:
-        """Return the public facts of a release; ``outputs`` are those of the kind of outputs."""
+        """Return the specification of a release; ``outputs`` are those of the kind of outputs."""
         points, weights = _workload(request)
         model, family = prior
         design = design_for(self.design, budget.mechanism)
@@ -569,12 +569,12 @@ def _summary(request: Request) -> tuple[Array, Array]:
 
 def _cost(plan: Plan, whole: Plan) -> dict[str, Any]:
     """Return the noise of a plan against the rows it loses, at the points of one with all rows."""
-    points, weights = whole.points, whole.facts.weights
+    points, weights = whole.points, whole.spec.weights
     noise, floor = (np.reshape(part, (len(points), -1)) for part in plan.forecast(points))
-    rows = len(plan.facts.X)
+    rows = len(plan.spec.X)
     return {
         "rows": rows,
-        "rows_left_out": len(whole.facts.X) - rows,
+        "rows_left_out": len(whole.spec.X) - rows,
         "typical_noise_std": _typical(noise**2, weights),
         "without_privacy_std": _typical(floor**2, weights),
         "forecast_error": _typical(noise**2 + floor**2, weights),

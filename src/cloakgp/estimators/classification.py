@@ -270,7 +270,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
 
     def _keep(self, release: Release) -> None:
         super()._keep(release)
-        self.classes_ = np.array(release.facts.classes)
+        self.classes_ = np.array(release.spec.classes)
 
     def _prior_mean(self, columns: int, classes: int) -> Array:
         given = -np.log(classes - 1.0) if self.prior_mean is None else self.prior_mean

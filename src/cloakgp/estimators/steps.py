@@ -130,24 +130,24 @@ def draw_plan(specs: Sequence[ReleaseSpec], target: str, request: Request | None
         specs = [replace(spec, target=target) for spec in specs]  # type: ignore[arg-type]
     if len(specs) > 1:
         return Plan.draw_best(specs, request)
-    (facts,) = specs
-    plan = Plan.draw(facts, request)
+    (spec,) = specs
+    plan = Plan.draw(spec, request)
     if target != "auto":
         return plan
     # The design "bayes" is the best for the points already, as its certificate says.
-    if facts.design in ("bayes", "cells") or facts.noise_std == 0.0 or len(facts.X) > MOST_LATENTS:
+    if spec.design in ("bayes", "cells") or spec.noise_std == 0.0 or len(spec.X) > MOST_LATENTS:
         return plan
-    other = Plan.draw(replace(facts, target="latents"), request)
+    other = Plan.draw(replace(spec, target="latents"), request)
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
-def check_columns(facts: ReleaseSpec, y: Any, rows: int) -> None:
+def check_columns(spec: ReleaseSpec, y: Any, rows: int) -> None:
     """Refuse numbers in more or fewer columns than were planned."""
     shape = shape_of(y, rows)
     columns = shape[1] if len(shape) == 2 else 1
-    if not isinstance(facts.outcome, Labels | Counts) and len(facts.lo) != columns:
+    if not isinstance(spec.outcome, Labels | Counts) and len(spec.lo) != columns:
         raise ValueError(
-            f"plan was made for {len(facts.lo)} output column(s), but y has {columns}; give "
+            f"plan was made for {len(spec.lo)} output column(s), but y has {columns}; give "
             "bounds a pair for each column and plan again, or leave the plan out"
         )
 
@@ -180,20 +180,20 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
         warn_if_repeated(table.identity, spends, spender.delta)
         return Noise()
     ledger, dataset = account
-    facts, before = plan.facts, unrecorded(bounds, ledger, dataset)
+    spec, before = plan.spec, unrecorded(bounds, ledger, dataset)
     spends = [*before, *spends]
     stated = plan.epsilon if plan.choice is None else plan.choice.total_epsilon
     if before:
         stated = total_of(tuple(spends), plan.delta)
     parameters = {
-        "task": facts.task,
-        "design": facts.design,
-        "decode": facts.decode,
-        "mechanism": facts.mechanism,
-        "calibration": facts.budget.calibration,
-        "people": facts.people,
+        "task": spec.task,
+        "design": spec.design,
+        "decode": spec.decode,
+        "mechanism": spec.mechanism,
+        "calibration": spec.budget.calibration,
+        "people": spec.people,
         "published_values": plan.published_values,
-        "sigma": facts.budget.sigma,
+        "sigma": spec.budget.sigma,
         **told_of(bounds),
     }
     if plan.choice is not None:
@@ -223,7 +223,7 @@ def _rehearsal(plan: Plan, seed: Any) -> Any:
         NotPrivateWarning,
     )
     rng = check_random_state(seed)
-    if plan.facts.budget.mechanism == "laplace":
+    if plan.spec.budget.mechanism == "laplace":
         return lambda scale, count: _discrete_laplace(rng, scale, count)
     return lambda scale, count: np.rint(scale * rng.standard_normal(count)).astype(np.int64)
 
@@ -237,7 +237,7 @@ def _discrete_laplace(rng: Any, scale: float, count: int) -> NDArray[np.int64]:
 def _warn_if_unsavable(plan: Plan) -> None:
     """Say before anything is spent that a kernel cannot be written to a file."""
     try:
-        check_writable(plan.facts.kernel)
+        check_writable(plan.spec.kernel)
     except ValueError as error:
         warn_user(f"this release will work but cannot be saved: {error}")
 

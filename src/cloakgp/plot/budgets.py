@@ -48,7 +48,7 @@ class Budgets:
             np.array([getattr(p, name).reshape(len(plan.points), -1) for p in ordered])
             for name in ("noise_std", "floor_std")
         )  # (E, P, D)
-        weights = plan.facts.weights
+        weights = plan.spec.weights
         typical = [np.sqrt(np.einsum("p,epd->ed", weights, part**2)) for part in (noise, floor)]
         largest = np.array([p.largest_bounds for p in ordered])
         return cls(np.array(sorted(found)), typical[0], largest, typical[1])
@@ -74,7 +74,7 @@ def budgets_of(plan: Plan) -> Sequence[float]:
     """Return the budgets to compare with that of a plan."""
     lowest = min(LOWEST, plan.epsilon / AROUND)
     highest = max(HIGHEST, plan.epsilon * AROUND)
-    if plan.facts.budget.calibration == "hall":  # which is not defined above
+    if plan.spec.budget.calibration == "hall":  # which is not defined above
         lowest, highest = min(lowest, 0.01), 1.0
     return [float(f"{epsilon:.3g}") for epsilon in np.geomspace(lowest, highest, COUNT)]
 

@@ -64,32 +64,32 @@ def panels(ax: Axes, outputs: int, each: int) -> tuple[Figure, list[list[Axes]]]
     return figure, [row[:each] for row in found]
 
 
-def draw_inputs(ax: Axes, facts: ReleaseSpec, column: int = 0) -> None:
+def draw_inputs(ax: Axes, spec: ReleaseSpec, column: int = 0) -> None:
     """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
-    x = thinned(np.unique(public_inputs(facts)[:, column]), MAX_INPUTS)
+    x = thinned(np.unique(public_inputs(spec)[:, column]), MAX_INPUTS)
     foot = ax.get_xaxis_transform()
     ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}
     ax.plot(x, np.full(len(x), 0.02), transform=foot, label="public inputs", **ticks)
-    if facts.inducing is not None:
-        z = facts.codes_of(facts.inducing)[:, column]
+    if spec.inducing is not None:
+        z = spec.codes_of(spec.inducing)[:, column]
         marks = {"marker": "v", "ms": 5, "ls": "", "mec": INK, "mfc": "white", "clip_on": False}
         ax.plot(z, np.full(len(z), 0.05), transform=foot, label="inducing inputs", **marks)
 
 
-def guarantee(facts: ReleaseSpec, private: bool, epsilon: float, planned: bool = False) -> str:
+def guarantee(spec: ReleaseSpec, private: bool, epsilon: float, planned: bool = False) -> str:
     """Return the line below a picture: people, budget, and whether it is private."""
     if not private:
         return "NOT PRIVATE: no guarantee holds for this picture."
-    delta = f", delta = {facts.budget.delta:g}" if facts.budget.delta > 0.0 else ""
+    delta = f", delta = {spec.budget.delta:g}" if spec.budget.delta > 0.0 else ""
     return (
         f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of "
-        f"{facts.counted} (epsilon = {epsilon:.4g}{delta}); inputs are public."
+        f"{spec.counted} (epsilon = {epsilon:.4g}{delta}); inputs are public."
     )
 
 
 def footnote_of(release: Release) -> str:
     """Return the line below a picture of a release, with an alarm if its model does not fit."""
-    line = guarantee(release.facts, release.private, release.total_epsilon)
+    line = guarantee(release.spec, release.private, release.total_epsilon)
     if not release.can_be_checked:
         return line
     check = release.check()

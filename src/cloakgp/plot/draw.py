@@ -66,7 +66,7 @@ def plot_release(release: Release, ax: Axes = None, *, clip: Clip | None = "boun
     do; ``clip=None`` draws what the model says beyond.
     """
     check_clip(clip)
-    predictions, inputs = predictions_of(release), describe_inputs(release.facts)
+    predictions, inputs = predictions_of(release), describe_inputs(release.spec)
     draw = _maps if len(inputs) == 2 else _curves
     return draw(predictions, inputs, ax, clip=clip is not None)
 
@@ -87,13 +87,13 @@ def plot_plan(
     """
     if max_std is not None and not (isinstance(max_std, Real) and 0 < max_std < np.inf):
         raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
-    facts, inputs = plan.facts, describe_inputs(plan.facts)
-    names = facts.outcome.noise_names(target_names, len(facts.lo))
-    private = facts.budget.sigma > 0.0
+    spec, inputs = plan.spec, describe_inputs(plan.spec)
+    names = spec.outcome.noise_names(target_names, len(spec.lo))
+    private = spec.budget.sigma > 0.0
     if epsilons is None:
         epsilons = budgets_of(plan) if private and ax is None else ()
     budgets = Budgets.of(plan, epsilons) if len(epsilons) else None
-    footnote = guarantee(facts, private, facts.budget.epsilon, planned=True)
+    footnote = guarantee(spec, private, spec.budget.epsilon, planned=True)
     chosen = most_varying(lambda points: np.hypot(*_forecast(plan, points)).T, inputs)
     own = 3 if len(inputs) == 2 else len(chosen)
     figure, rows = panels(ax, len(names), own + (budgets is not None))
@@ -115,7 +115,7 @@ def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bo
     shown = curve_panels(predictions, inputs, clip=clip)
     figure, rows = panels(ax, len(shown), len(shown[0]))
     cells = None
-    sums_of_cells = release.facts.design == "cells" and release.facts.outcome.picture == "curve"
+    sums_of_cells = release.spec.design == "cells" and release.spec.outcome.picture == "curve"
     if len(inputs) == 1 and sums_of_cells:
         cells = release.published() if len(release.members) == 1 else None
     for number, (axes, row) in enumerate(zip(rows, shown, strict=True)):
@@ -123,7 +123,7 @@ def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bo
             draw_series(each, panel.x, panel.shown, predictions)
             if predictions.clipped:
                 draw_bounds(each, panel.bounds, panel.limits)
-            draw_inputs(each, release.facts, panel.varied)
+            draw_inputs(each, release.spec, panel.varied)
             if cells is not None:
                 draw_cells(each, cells, inputs[0].name, release.named_targets[number])
             bottom, top = panel.limits
@@ -138,7 +138,7 @@ def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool
     """Draw what is predicted, and beside it how sure that is."""
     release = predictions.release
     figure, rows = panels(ax, len(predictions.groups), 2)
-    plane = Plane.over(release.facts, inputs)
+    plane = Plane.over(release.spec, inputs)
     pairs = map_panels(predictions, plane, clip=clip)
     for (first, second), pair in zip(rows, pairs, strict=True):
         if isinstance(pair.value, ClassPanel):
@@ -169,7 +169,7 @@ def _plan_curves(
             draw_errors(panel, points[:, column], noise[:, number], floor[:, number])
             if max_std is not None:
                 draw_wanted(panel, max_std)
-            draw_inputs(panel, plan.facts, column)
+            draw_inputs(panel, plan.spec, column)
             panel.set_ylim(-0.09 * top, 1.06 * top)
             _span(panel, inputs[column])
             panel.set_ylabel(axis_label(f"{name}: standard deviation"))
@@ -177,7 +177,7 @@ def _plan_curves(
 
 def _plan_maps(plan: Plan, inputs: list[Input], names: list[str], rows: list[list[Axes]]) -> None:
     """Draw what privacy adds, what is there without it, and both together, on one scale."""
-    plane = Plane.over(plan.facts, inputs)
+    plane = Plane.over(plan.spec, inputs)
     noise, floor = _forecast(plan, plane.points)
     for number, (name, row) in enumerate(zip(names, rows, strict=True)):
         parts = {
@@ -193,7 +193,7 @@ def _plan_maps(plan: Plan, inputs: list[Input], names: list[str], rows: list[lis
 
 def _forecast(plan: Plan, points: Array) -> tuple[Array, Array]:
     """Return what privacy adds and what is there without it, (P, D) each."""
-    rows = plan.facts.at_codes(points)
+    rows = plan.spec.at_codes(points)
     noise, floor = (std.reshape(len(points), -1) for std in plan.forecast(rows))
     return noise, floor
 

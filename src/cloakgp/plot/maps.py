@@ -75,12 +75,12 @@ def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) 
 
 
 def _draw_people(ax: Axes, plane: Plane, title: str) -> None:
-    facts = plane.facts
-    X = thinned(public_inputs(facts), MAX_INPUTS)
+    spec = plane.spec
+    X = thinned(public_inputs(spec), MAX_INPUTS)
     dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
     ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
-    if facts.inducing is not None:
-        z = facts.codes_of(facts.inducing)
+    if spec.inducing is not None:
+        z = spec.codes_of(spec.inducing)
         ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)
         ax.plot(z[:, 0], z[:, 1], "x", color=VERMILION, ms=6, mew=1.4, label="inducing inputs")
     ax.set_title(axis_label(title), fontsize=10, loc="left")

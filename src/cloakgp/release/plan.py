@@ -576,10 +576,11 @@ class Plan:
         }
 
     def forecast(self, points: Array) -> tuple[Array, Array]:
-        """Return what privacy adds to the standard deviation, and what is there without it.
+        """Return what privacy adds to the standard deviation, and the rest of it.
 
         Means over what releases may state, so that a case that is unlikely but bad does not drown
-        the others.
+        the others.  What privacy adds is the part ``dp`` of a release's ``uncertainty``; the rest
+        is what few people leave open and, of a learnt prior, what s leaves open about it.
 
         Parameters
         ----------
@@ -593,14 +594,16 @@ class Plan:
         floor_std : array of shape (P,) or (P, D)
             What remains without privacy.
         """
-        totals, floors = [], []
+        noises, floors = [], []
         for (shares, stds), cases in zip(self._stated(points), self._cases(points), strict=True):
-            floor = np.sum([share * np.sqrt(floor) for share, _, _, floor in cases], axis=0)
-            totals.append(shares @ stds)
-            floors.append(np.minimum(floor, totals[-1]))
-        total, floor = np.stack(totals, axis=1), np.stack(floors, axis=1)
-        added = np.sqrt(total**2 - floor**2)
-        return (added[:, 0], floor[:, 0]) if len(totals) == 1 else (added, floor)
+            total = shares @ stds
+            known = np.sum([share * np.sqrt(left) for share, _, _, left in cases], axis=0)
+            noise = np.sum([share * np.sqrt(all_ - left) for share, _, all_, left in cases], axis=0)
+            # No more than what the model leaves open where its hyperparameters are known.
+            noises.append(np.minimum(noise, np.sqrt(np.maximum(total**2 - known**2, 0.0))))
+            floors.append(np.sqrt(total**2 - noises[-1] ** 2))
+        added, floor = np.stack(noises, axis=1), np.stack(floors, axis=1)
+        return (added[:, 0], floor[:, 0]) if len(noises) == 1 else (added, floor)
 
     def _stated(self, points: Array) -> list[tuple[Array, Array]]:
         """Standard deviations of f that releases may state, (n, P), and their shares, by column.

@@ -58,7 +58,7 @@ def plan_summary(
         f"Noise added to the predictions at {len(spec.points)} points: typically "
         f"{figures.typical_noise:.3g}, at most {figures.largest_noise:.3g} (standard deviations"
         f"{spec.outcome.measured}).",
-        f"Without privacy the prediction itself would be uncertain by {figures.floor:.3g}.",
+        f"Apart from privacy the prediction is uncertain by {figures.floor:.3g}.",
         f"{spec.mechanism.capitalize()} noise, design '{spec.design}', decoded '{spec.decode}'"
         f"{_calibration(spec)}. {design.status[0].upper()}{design.status[1:]}.",
     ]

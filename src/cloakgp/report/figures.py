@@ -83,14 +83,14 @@ def _panels(predictions: Predictions, inputs: list[Input], row: list[CurvePanel]
 def _draw_panel(
     predictions: Predictions, panel: CurvePanel, size: tuple[int, int], **attributes: object
 ) -> Html:
-    people = public_inputs(predictions.release.facts)[:, panel.varied]
+    people = public_inputs(predictions.release.spec)[:, panel.varied]
     attributes |= {"data_varies": panel.varied, "data_series": " ".join(map(str, panel.group))}
     attributes |= _stamp(predictions)
     return curves.draw_curves(panel, size, people, marked=predictions.clipped, **attributes)
 
 
 def _maps(predictions: Predictions, inputs: list[Input]) -> list[Html]:
-    plane = Plane.over(predictions.release.facts, inputs)
+    plane = Plane.over(predictions.release.spec, inputs)
     return [_map_pair(predictions, plane, pair) for pair in map_panels(predictions, plane)]
 
 

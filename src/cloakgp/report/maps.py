@@ -34,7 +34,7 @@ def draw_map(panel: MapPanel, plane: Plane, title: str, **attributes: Any) -> Ht
     if not plane.stepped:  # lines of equal value have no meaning across levels
         levels = [tick for tick in round_ticks(lo, hi, 7) if values.min() < tick < values.max()]
         parts += _contours(frame, plane, values, levels)
-    parts.append(dots(frame, public_inputs(plane.facts), MAX_DOTS))
+    parts.append(dots(frame, public_inputs(plane.spec), MAX_DOTS))
     top = frame.height - 26.0
     parts.append(colour_bar(frame, top, panel.colours))
     for tick in round_ticks(lo, hi, 6):
@@ -50,7 +50,7 @@ def draw_classes(panel: ClassPanel, plane: Plane, title: str, **attributes: Any)
     colours = np.array([rgb(class_colour(c)) for c in range(len(panel.names))], dtype=float)
     known = colours[panel.best].reshape(MAP_PLACES, MAP_PLACES, 3)
     parts = [_image(frame, known, plane.visible * panel.strength)]
-    parts.append(dots(frame, public_inputs(plane.facts), MAX_DOTS))
+    parts.append(dots(frame, public_inputs(plane.spec), MAX_DOTS))
     return _finished(frame, parts, plane, title, **attributes)
 
 

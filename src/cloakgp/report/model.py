@@ -118,11 +118,11 @@ class PageModel:
 
 def page_model(release: Published) -> PageModel | None:
     """Return the model of a release, or None if the script could not predict from it."""
-    facts, mixtures = release.facts, mixtures_of(release)
+    spec, mixtures = release.spec, mixtures_of(release)
     work = sum(len(m.decoders) * len(m.s) ** 3 / 6.0 for m in mixtures)
-    if facts.decode != "bayes" or work > MAX_MULTIPLICATIONS:
+    if spec.decode != "bayes" or work > MAX_MULTIPLICATIONS:
         return None
-    builder = Builder(direct=facts.likelihood is None)
+    builder = Builder(direct=spec.likelihood is None)
     for mixture in mixtures:
         builder.add(mixture, _scatter(release, mixture))
     model = builder.model
@@ -133,19 +133,19 @@ def page_model(release: Published) -> PageModel | None:
 
 def _scatter(release: Published, mixture: Mixture) -> Array:
     """Return the variance of outputs, or of latent values, around f under each setting, (K,)."""
-    facts = release.facts
-    if facts.likelihood is None:
+    spec = release.spec
+    if spec.likelihood is None:
         return np.array([d.unit**2 * d.model.scatter for d in mixture.decoders])
-    if facts.family is None:
+    if spec.family is None:
         return np.zeros(len(mixture.decoders))
-    return np.array([facts.family.settings[k].noise_variance for k in mixture.settings])
+    return np.array([spec.family.settings[k].noise_variance for k in mixture.settings])
 
 
 def _agrees(model: PageModel, release: Published) -> bool:
     """Tell whether the model predicts as the release does, among people and far from them."""
-    points = release.facts.points[:: -(-len(release.facts.points) // 4)]
-    spread = np.ptp(release.facts.X, axis=0)
-    places = np.vstack([points, release.facts.X[:1] - 0.3 * spread])
+    points = release.spec.points[:: -(-len(release.spec.points) // 4)]
+    spread = np.ptp(release.spec.X, axis=0)
+    places = np.vstack([points, release.spec.X[:1] - 0.3 * spread])
     for column, mixture in zip(model.columns, mixtures_of(release), strict=True):
         scale = float(np.sqrt(np.max(mixture.variances(places), initial=0.0))) + 1e-300
         means, variances = model.moments(column, places)

@@ -42,7 +42,7 @@ MOST_SETTINGS, MOST_NAMES = 6, 3
 def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> str:
     """Return the page of a release, as HTML; it says of the signature what was found."""
     predictions = predictions_of(release)
-    inputs = describe_inputs(release.facts)
+    inputs = describe_inputs(release.spec)
     words, report = sections(release.statement()), release.checked(signature)
     data = page_data(predictions, inputs)
     main = [
@@ -110,7 +110,7 @@ def _header(predictions: Predictions, inputs: list[Input], report: VerificationR
         "p",
         f"{count:,} {noisy}{'number' if count == 1 else 'numbers'} about the private ",
         joined([element("strong", name) for name in release.named_targets], ", "),
-        f" of {release.facts.counted}: everything on this page follows from them and from public "
+        f" of {release.spec.counted}: everything on this page follows from them and from public "
         "facts.",
         class_="lede",
     )
@@ -143,9 +143,9 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
             "predictions at places of your own; use Python or the command line.",
             class_="note",
         )
-    owned = len(release.members) > 1 or release.facts.groups is not None
+    owned = len(release.members) > 1 or release.spec.groups is not None
     facts = [
-        ("people" if owned else "rows", f"{release.facts.people:,}"),
+        ("people" if owned else "rows", f"{release.spec.people:,}"),
         ("epsilon", format_number(release.total_epsilon) if release.private else "none"),
         ("delta", f"{release.delta:g}" if release.private else "none"),
         ("numbers published", f"{release.published_values:,}"),
@@ -314,14 +314,13 @@ def _verified(report: VerificationReport, words: dict[str, str]) -> Html:
 
 
 def _loading(release: Release) -> Html:
-    names = release.facts.names
+    spec, names = release.spec, release.spec.names
     example = "import pandas as pd\nfrom cloakgp import Release\n\n"
     example += 'release = Release.load("release.cloakgp")\nrelease.verify()\n'
-    facts = release.facts
-    codes = facts.codes_of(facts.points[:1])[0].tolist()
-    point = [_python(each, at) for each, at in zip(facts.encoding.columns, codes, strict=True)]
+    codes = spec.codes_of(spec.points[:1])[0].tolist()
+    point = [_python(each, at) for each, at in zip(spec.encoding.columns, codes, strict=True)]
     columns = ", ".join(f"{name!r}: [{value}]" for name, value in zip(names, point, strict=True))
-    if facts.feature_names is not None and len(names) <= 6:
+    if spec.feature_names is not None and len(names) <= 6:
         example += f"X = pd.DataFrame({{{columns}}})\n"
     else:
         example += f"X = [[{', '.join(point) if len(names) <= 6 else '...'}]]\n"

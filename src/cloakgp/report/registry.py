@@ -57,15 +57,15 @@ def registry_entry(release: Release) -> dict[str, Any]:
             "a combination of releases is no deployment of its own; describe each of its releases "
             "by itself, from its own file"
         )
-    facts = release.facts
+    spec = release.spec
     words = sections(statement(release))
     inputs, outputs = (
-        ", ".join(escape(name) for name in names) for names in (facts.names, release.named_targets)
+        ", ".join(escape(name) for name in names) for names in (spec.names, release.named_targets)
     )
     title = predictions_of(release).title
     name = f"{escape(title)} by {inputs}"
     return {
-        "url_slug": _slug(f"{title} by {' '.join(facts.names)}", release.release_id),
+        "url_slug": _slug(f"{title} by {' '.join(spec.names)}", release.release_id),
         "status": "Draft",
         "tier": 3,
         "deployment": {
@@ -92,7 +92,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
             },
             "privacy_loss": {
                 "privacy_unit": "Person, taken to have one row"
-                if facts.groups is None
+                if spec.groups is None
                 else "Person, with all of its rows",
                 "privacy_unit_details": words["What is protected"],
                 "privacy_parameters": {"epsilon": release.total_epsilon, "delta": release.delta},
@@ -112,9 +112,9 @@ def registry_entry(release: Release) -> dict[str, Any]:
                 "release_type": "One release",
                 "release_type_details": Open("whether these data are to be used again"),
                 "data_source_type": "Static",
-                "data_source_type_details": f"{facts.counted}."
-                if facts.groups is None
-                else f"{len(facts.X):,} rows of {facts.counted}.",
+                "data_source_type_details": f"{spec.counted}."
+                if spec.groups is None
+                else f"{len(spec.X):,} rows of {spec.counted}.",
                 "access_type": "Non-interactive",
                 "access_type_details": (
                     "Predictions are computed from the release, any number of times, without the "
@@ -225,7 +225,7 @@ def _tuning(release: Release) -> str:
             f"Bounds were chosen privately among {len(release.bounds_choice.grid)} public "
             "candidates, which the parameters include; values are clipped to them."
         )
-    if release.facts.family is not None:
+    if release.spec.family is not None:
         said += (
             " Hyperparameters are learnt from what was published, after the noise was added, so "
             "they cost no privacy."

@@ -30,31 +30,31 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def settings_toml(release: Release) -> str:
     """Return the settings; what a release does not know is left as a comment."""
-    facts = release.facts
+    spec = release.spec
     settings: dict[str, Any] = {
-        "task": facts.task,
-        "inputs": facts.names,
-        **columns_told(facts.encoding),
+        "task": spec.task,
+        "inputs": spec.names,
+        **columns_told(spec.encoding),
         "output": release.named_targets,
         **_outputs(release),
-        "epsilon": facts.budget.epsilon,
-        "mechanism": facts.mechanism,
-        **_gaussian(facts),
-        **_prior(facts),
-        "prior_mean": (facts.prior_mean + 0.0).tolist(),  # no −0
-        "design": facts.design,
-        "decode": facts.decode,
+        "epsilon": spec.budget.epsilon,
+        "mechanism": spec.mechanism,
+        **_gaussian(spec),
+        **_prior(spec),
+        "prior_mean": (spec.prior_mean + 0.0).tolist(),  # no −0
+        "design": spec.design,
+        "decode": spec.decode,
     }
-    if facts.groups is None:
+    if spec.groups is None:
         settings["groups"] = "none"
-    if facts.inducing is not None:
-        settings |= {"inducing": len(facts.inducing), "approximation": facts.approximation}
-    if facts.rank is not None:
-        settings["rank"] = facts.rank
-    if facts.iterations > 1:
-        settings["iterations"] = facts.iterations
+    if spec.inducing is not None:
+        settings |= {"inducing": len(spec.inducing), "approximation": spec.approximation}
+    if spec.rank is not None:
+        settings["rank"] = spec.rank
+    if spec.iterations > 1:
+        settings["iterations"] = spec.iterations
     lines = [f"{name} = {toml_value(value)}" for name, value in settings.items()]
-    lines += [f"# {comment}" for comment in _unknown(facts)]
+    lines += [f"# {comment}" for comment in _unknown(spec)]
     if release.bounds_choice is not None:
         lines.append(
             "# Its bounds were chosen privately (--bounds private), at a cost of their own."
@@ -66,11 +66,11 @@ def settings_toml(release: Release) -> str:
     return _HEAD + "\n".join(lines) + "\n"
 
 
-def _gaussian(facts: ReleaseSpec) -> dict[str, Any]:
+def _gaussian(spec: ReleaseSpec) -> dict[str, Any]:
     """Return what Laplace noise does without."""
-    if facts.mechanism == "laplace":
+    if spec.mechanism == "laplace":
         return {}
-    return {"delta": facts.budget.delta, "calibration": facts.budget.calibration}
+    return {"delta": spec.budget.delta, "calibration": spec.budget.calibration}
 
 
 def columns_told(columns: Columns) -> dict[str, dict[str, Any]]:
@@ -88,42 +88,42 @@ def columns_told(columns: Columns) -> dict[str, dict[str, Any]]:
 
 def _outputs(release: Release) -> dict[str, Any]:
     """Return the settings that only outputs of this kind have."""
-    facts = release.facts
-    if facts.task == "classification":
+    spec = release.spec
+    if spec.task == "classification":
         return {"classes": predictions_of(release).classes}
-    if facts.task == "counts":
-        return {"cap": int(facts.hi[0])}
-    return {"bounds": [[*pair] for pair in zip(facts.lo.tolist(), facts.hi.tolist(), strict=True)]}
+    if spec.task == "counts":
+        return {"cap": int(spec.hi[0])}
+    return {"bounds": [[*pair] for pair in zip(spec.lo.tolist(), spec.hi.tolist(), strict=True)]}
 
 
-def _prior(facts: ReleaseSpec) -> dict[str, Any]:
+def _prior(spec: ReleaseSpec) -> dict[str, Any]:
     """Return what says which prior it was, as far as one line can."""
-    if facts.family is not None:
-        return {"learn": "auto"} if has_default_family(facts) else {}
-    if np.any(facts.unit != 1.0):  # the default of each output, in units of its own
+    if spec.family is not None:
+        return {"learn": "auto"} if has_default_family(spec) else {}
+    if np.any(spec.unit != 1.0):  # the default of each output, in units of its own
         return {"learn": "no"}
     try:
-        line = kernel_string(facts.kernel)
+        line = kernel_string(spec.kernel)
     except ValueError:
         return {}
-    noise = {"noise_variance": facts.model.scatter} if facts.task == "regression" else {}
+    noise = {"noise_variance": spec.model.scatter} if spec.task == "regression" else {}
     return {"kernel": line, **noise, "learn": "no"}
 
 
-def _unknown(facts: ReleaseSpec) -> list[str]:
+def _unknown(spec: ReleaseSpec) -> list[str]:
     """Return what a release cannot tell of its own settings."""
     found = ['at = "…": the points that mattered, if they were named']
-    if facts.groups is not None:
+    if spec.groups is not None:
         found.append('groups = "…": the column that names the owner of each row')
-    if facts.limit is not None:
-        found.append(f"max_rows = {facts.limit.max_rows}: rows of each person, with groups")
-    if facts.task == "counts":
+    if spec.limit is not None:
+        found.append(f"max_rows = {spec.limit.max_rows}: rows of each person, with groups")
+    if spec.task == "counts":
         found.append('exposure = "…": the public column of exposures, if there was one')
-    if facts.family is not None and not has_default_family(facts):
+    if spec.family is not None and not has_default_family(spec):
         found.append(
             "kernel: learnt around a kernel or noise that was given; see the hyperparameters"
         )
-    elif facts.family is None and "learn" not in _prior(facts):
+    elif spec.family is None and "learn" not in _prior(spec):
         found.append("kernel: one that takes more than a line; give it in Python")
     return found
 

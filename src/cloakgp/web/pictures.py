@@ -61,9 +61,9 @@ def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = N
 
 def noise_picture(plan: Plan, name: str) -> Html:
     """Return how uncertain predictions would be at each point, and how much of it is privacy."""
-    facts = plan.facts
-    points, scale = facts.codes_of(plan.points), facts.outcome.scale
-    columns = facts.encoding.columns
+    spec = plan.spec
+    points, scale = spec.codes_of(plan.points), spec.outcome.scale
+    columns = spec.encoding.columns
     x_ticks = None
     name = f"{name}, {scale}" if scale else name
     noise, total = (
@@ -72,7 +72,7 @@ def noise_picture(plan: Plan, name: str) -> Html:
     if points.shape[1] == 2:
         return _noise_map(plan, noise, name)
     if points.shape[1] == 1:
-        x, axis = points[:, 0], facts.names[0]
+        x, axis = points[:, 0], spec.names[0]
         x_ticks = column_ticks(columns[0], *_side(columns[0], x), 6)
         title = f"Expected uncertainty of {name} by {axis}, and the part that privacy adds"
     else:
@@ -118,9 +118,9 @@ def ledger_picture(requested: float, left: float) -> Html:
 
 
 def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
-    facts = plan.facts
-    points, people = facts.codes_of(plan.points), public_inputs(facts)
-    both = zip(facts.encoding.columns, np.vstack([points, people]).T, strict=True)
+    spec = plan.spec
+    points, people = spec.codes_of(plan.points), public_inputs(spec)
+    both = zip(spec.encoding.columns, np.vstack([points, people]).T, strict=True)
     x, y = (_side(column, values) for column, values in both)
     frame = PlotFrame(WIDTH, MAP + 40, x, y, top=26.0, bottom=80.0)
     lo, hi = 0.0, float(noise.max()) or 1.0
@@ -141,9 +141,9 @@ def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
             )
         )
     room = PlotFrame(WIDTH, MAP, frame.x, frame.y, top=26.0)
-    sides = zip(facts.encoding.columns, (x, y), strict=True)
+    sides = zip(spec.encoding.columns, (x, y), strict=True)
     x_ticks, y_ticks = (column_ticks(column, *side, 6) for column, side in sides)
-    named = axes(room, *facts.names, grid=False, x_ticks=x_ticks, y_ticks=y_ticks)
+    named = axes(room, *spec.names, grid=False, x_ticks=x_ticks, y_ticks=y_ticks)
     parts = [named, dots(frame, people, MAX_DOTS), *circles]
     parts.append(_scale(frame, lo, hi, f"± {name}"))
     return drawing(frame, *parts, title=f"Noise that privacy adds to {name} at each point")

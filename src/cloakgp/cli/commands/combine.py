@@ -55,7 +55,7 @@ def combine_command(
         combined = Release.combine(
             loaded, people="disjoint" if disjoint else "unknown", learn=learn
         )
-        combined.latent(combined.facts.points[:1])  # what cannot predict is not written
+        combined.latent(combined.spec.points[:1])  # what cannot predict is not written
     if not (combined.private or not_private):
         raise CommandError(
             "these releases are NOT private; give --not-private to write their combination anyway"
@@ -64,7 +64,7 @@ def combine_command(
     facts = {
         "release_id": combined.release_id,
         "releases": [member.release_id for member in combined.members],
-        "people": combined.facts.people,
+        "people": combined.spec.people,
         "published_values": combined.published_values,
         "epsilon": combined.total_epsilon,
         "delta": combined.delta,
@@ -77,6 +77,6 @@ def combine_command(
     say(
         screen(),
         f"Wrote {out}: {len(combined.members)} releases, {combined.published_values} noisy numbers "
-        f"about {combined.facts.counted}.\nGuarantee: {for_whom(combined)}."
+        f"about {combined.spec.counted}.\nGuarantee: {for_whom(combined)}."
         "\nNothing private was read and nothing was spent.",
     )

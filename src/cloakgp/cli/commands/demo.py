@@ -78,7 +78,7 @@ def demo_command(
     show_release(console, release, out)
     _heading(console, "Predict: free", f"cloakgp predict {out / RELEASE} --at age=0:80:9")
     console.print(
-        rich_table(predictions(release, read_points("age=0:80:9", release.facts.encoding)))
+        rich_table(predictions(release, read_points("age=0:80:9", release.spec.encoding)))
     )
     _heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
     loaded = Release.load(out / RELEASE)
@@ -100,7 +100,7 @@ def _demo_of_labels(out: Path, state: RunState) -> None:
         release = publish(job, job.plan(), folder, state, step)
     show_release(console, release, folder)
     _heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
-    frame = predictions(release, read_points("age=20:90:8", release.facts.encoding))
+    frame = predictions(release, read_points("age=20:90:8", release.spec.encoding))
     console.print(rich_table(frame[["age", "diagnosis", "diagnosis_p_no", "diagnosis_p_yes"]]))
 
 

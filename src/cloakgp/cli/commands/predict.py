@@ -77,7 +77,7 @@ def predict_command(
             f"{printable(release)} is NOT private, and a file of its predictions might be taken "
             "for private; give --not-private to write it anyway"
         )
-    points = read_points(at, loaded.facts.encoding, sign)
+    points = read_points(at, loaded.spec.encoding, sign)
     frame = marked_predictions(loaded, points, within)
     if out is not None:
         write_file(out, to_csv(frame))

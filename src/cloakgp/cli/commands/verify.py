@@ -76,8 +76,8 @@ def verify_command(
         checks = [asdict(check) for check in report.checks]
         names = ("release_id", "epsilon", "delta", "total_epsilon")
         facts = {name: getattr(loaded, name) for name in names}
-        places = loaded.facts.places
-        facts |= {"people": loaded.facts.people}
+        places = loaded.spec.places
+        facts |= {"people": loaded.spec.people}
         facts |= {"places": None if places is None else len(places.counts)}
         facts |= {"private": loaded.private, "checks": checks, "scope": report.scope}
         facts |= {"holds": report.holds, "signature": asdict(signed)}
@@ -92,7 +92,7 @@ def _compared(
     release: Release, data: Path, exposure: str | None, decimal: str, jobs: int | None
 ) -> VerificationReport:
     """Check a release and compare it with the public columns of the data."""
-    encoding = release.facts.encoding
+    encoding = release.spec.encoding
     stated = {} if encoding.plain else encoding.by_name
     with (
         show_progress("Comparing the release with the data"),

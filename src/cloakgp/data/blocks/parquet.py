@@ -257,7 +257,7 @@ def scan(
     ...     make_heights(300).to_parquet(path)
     ...     X, y = scan(path, inputs=["age"], output="height_cm")
     ...     model = PrivateGPRegressor(bounds=(40, 200)).fit(X, y)
-    >>> X.shape, model.release_.facts.people
+    >>> X.shape, model.release_.spec.people
     ((300, 1), 300)
     """
     public, private = _names(inputs, output)

@@ -296,7 +296,7 @@ def _recommended_share(
     regret = 2.0 * 2.0 * (hi - lo) * math.log(max(candidates, 2))
     # E|τz| = τ √(2/π), summed over people, for σ = 1
     people = len(table.rows)
-    added = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.facts.budget.sigma
+    added = people * math.sqrt(2.0 / math.pi) * drawn.forecast_rmse / drawn.spec.budget.sigma
     if noise == "laplace":  # regret/ε_s + added √2/(ε − ε_s) is least here
         both = math.sqrt(regret), math.sqrt(max(added, 1e-12) * math.sqrt(2.0))
         return both[0] / sum(both)
