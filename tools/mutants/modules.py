@@ -95,7 +95,10 @@ MODULES = {
         Module("laplace", _in("mechanism", "laplace")),
         Module(
             "release",
-            (*_in("mechanism", "release", "labels", "noise", "bins", "laplace", "whole_rows"), DOORS),
+            (
+                *_in("mechanism", "release", "labels", "noise", "bins", "laplace", "whole_rows"),
+                DOORS,
+            ),
         ),
         Module("bins", (*_in("mechanism", "bins"), DOORS)),
         Module("grid", (*_in("mechanism", "grid"), DOORS)),
