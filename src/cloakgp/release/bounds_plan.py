@@ -229,7 +229,7 @@ class BoundsPlan:
     @property
     def total_epsilon(self) -> float:
         """The ε of everything together, at ``delta``; of the choice alone, its ε."""
-        return self.epsilon if self.delta is None else total_of(self.spends, self.delta)
+        return self.epsilon if self.delta is None else cached_total(self.spends, self.delta)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -450,7 +450,7 @@ class BoundsPlan:
 
 
 @cache
-def total_of(spends: tuple[Spend, ...], delta: float) -> float:
+def cached_total(spends: tuple[Spend, ...], delta: float) -> float:
     """Return ``total_guarantee``, worked out once: with two choices it takes a moment."""
     return total_guarantee(spends, delta)
 

@@ -36,9 +36,9 @@ from cloakgp.release.combine.pooled import (
 from cloakgp.release.decode import mixtures_of
 from cloakgp.release.decoder import Uncertainty, decoding, finite
 from cloakgp.release.diagnostics import FitCheck, can_be_checked, check_fit, hyperparameters
-from cloakgp.release.file.archive import digests_of, read_archive, write_archive
+from cloakgp.release.file.archive import compute_digests, read_archive, write_archive
 from cloakgp.release.file.cost import Sizes, check_cost
-from cloakgp.release.file.manifest import check_fields, from_archive, sizes_of, to_archive
+from cloakgp.release.file.manifest import check_fields, count_sizes, from_archive, to_archive
 from cloakgp.release.outputs import Outcome
 from cloakgp.release.published import Clip, Of, Published, check_interval, clipped
 from cloakgp.release.signature.check import (
@@ -512,7 +512,7 @@ class Release(Published):
             release = cls.of(**combined_from_archive(manifest, arrays, members))
         else:
             release = cls.of(**from_archive(manifest, arrays, large=large))
-        object.__setattr__(release, "digests", digests_of(manifest, arrays))
+        object.__setattr__(release, "digests", compute_digests(manifest, arrays))
         if check:
             report = release.verify()
             failed = [c for c in report.checks if not (c.passed or c.unknown)]
@@ -601,7 +601,7 @@ class Release(Published):
         digest : bytes
             The hash.
         """
-        digests = self.digests or digests_of(*self.contents())
+        digests = self.digests or compute_digests(*self.contents())
         if algorithm not in digests:
             raise ValueError(f"algorithm must be one of {list(digests)}, not {algorithm!r}")
         return digests[algorithm]
@@ -782,4 +782,4 @@ class Release(Published):
 
     def _models(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Sizes]:
         """Return the sizes of all models of a file, or refuse contents that would not be read."""
-        return [sizes_of(check_fields(manifest, arrays), arrays)]
+        return [count_sizes(check_fields(manifest, arrays), arrays)]

@@ -19,7 +19,7 @@ from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import Budget, Spend, absolute_sensitivity, squared_sensitivity
 from cloakgp.privacy.mechanism.noise import grid_is_fine_enough
 from cloakgp.privacy.mechanism.release import value_bits_for
-from cloakgp.release.bounds_plan import total_of
+from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.card import card
 from cloakgp.release.compared import compare_inputs
 from cloakgp.release.decode import check_decoding
@@ -363,7 +363,7 @@ def _total(release: Published, choices: tuple[Spend, ...], stated: float, what: 
         meant = drawn = Spend.of(_promised(noisy))
         if noisy.mechanism == "gaussian":
             drawn = Spend.gaussian(noisy.sigma / math.sqrt(noisy.parts))
-        total, most = (total_of((*choices, spend), noisy.delta) for spend in (drawn, meant))
+        total, most = (cached_total((*choices, spend), noisy.delta) for spend in (drawn, meant))
     except ValueError as error:
         return False, str(error)
     # More would be no lie about the total, but then one of its parts is not what it was.
