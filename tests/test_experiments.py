@@ -37,8 +37,8 @@ from cloakgp.release.mixture import Mixture  # noqa: E402
 from experiments import (  # noqa: E402
     compare,
     confirm,
-    others,
     measured,
+    others,
     outcomes,
     page,
     registry,
