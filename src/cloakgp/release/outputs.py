@@ -16,7 +16,7 @@ from cloakgp.errors import ReleaseFileError, escape
 from cloakgp.gp.defaults import LOG_ODDS, LOG_RATES, NUMBERS, Scales
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood, Poisson
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.release.file.checks import check_array, check_number, check_range
+from cloakgp.release.file.schema import check_array, check_number, check_range
 
 Array = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]

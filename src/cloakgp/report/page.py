@@ -24,9 +24,9 @@ from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 from cloakgp.release.statement import NOT_PRIVATE, plain
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, guess_of, percent
-from cloakgp.report.data import as_json, page_data
 from cloakgp.report.figures import figures, shown_inputs
 from cloakgp.report.html import Html, element, from_markdown, joined, sections
+from cloakgp.report.model import as_json, page_data
 from cloakgp.report.settings_toml import settings_toml
 
 if TYPE_CHECKING:

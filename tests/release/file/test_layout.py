@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.layout import (
+from cloakgp.release.file.archive import (
     ArchiveEntry,
     check_directory,
     check_length,
