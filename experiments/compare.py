@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
+from numpy.typing import NDArray
 
 from experiments.draw import rmse
 from experiments.item import Run
@@ -161,14 +162,20 @@ def _one(
     draws: int,
 ) -> tuple[float, float]:
     """Return the mean error of some releases of one split, and its standard error."""
-    order = run.rng("split", data.name, split).permutation(len(data.y))
-    train = np.ones(len(order), dtype=bool)
-    train[order[: min(int(TEST * len(order)), MOST_TESTED)]] = False
+    train = training(run, data, split)
     rng = run.rng("noise", data.name, *filter(None, labels), epsilon, split)
     trial = Trial(data, train, epsilon, delta, draws, rng)
     found = errors_of(data, predict(trial), trial.truth)
     chance = float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else 0.0
     return float(np.mean(found)), chance
+
+
+def training(run: Run, data: Data, split: int) -> NDArray[np.bool_]:
+    """Return who is for training; the others are for testing."""
+    order = run.rng("split", data.name, split).permutation(len(data.y))
+    train = np.ones(len(order), dtype=bool)
+    train[order[: min(int(TEST * len(order)), MOST_TESTED)]] = False
+    return train
 
 
 def summary(errors: pd.DataFrame) -> pd.DataFrame:

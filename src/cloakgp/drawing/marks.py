@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cloakgp.drawing.predictions import Predictions
 from cloakgp.drawing.views import Input
-from cloakgp.release.cells import Cells, cells_of
+from cloakgp.release.cells import PublishedCells, cells_of
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,9 @@ def marks_of(predictions: Predictions, inputs: list[Input]) -> list[Marks | None
     ]
 
 
-def _places(cells: Cells, inputs: list[Input]) -> list[tuple[int, tuple[Array, Array, Array]]]:
+def _places(
+    cells: PublishedCells, inputs: list[Input]
+) -> list[tuple[int, tuple[Array, Array, Array]]]:
     """Return the cell of each mark, and where it begins and ends and its middle, (L,) each.
 
     A cell of several levels of the only input has a mark at each; one of people who all lack an

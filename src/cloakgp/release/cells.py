@@ -34,7 +34,7 @@ MAX_NAMED_INPUTS = 3
 
 
 @dataclass(frozen=True)
-class Cells:
+class PublishedCells:
     """The cells of one part of a release, and what was published of each."""
 
     release: Published
@@ -130,10 +130,10 @@ class Cells:
         return found
 
 
-def cells_of(release: Published) -> list[Cells]:
+def cells_of(release: Published) -> list[PublishedCells]:
     """Return the cells of every part of a release, or of all that are combined; else none."""
     return [
-        Cells(member, part, number, step)
+        PublishedCells(member, part, number, step)
         for number, member in enumerate(release.members, start=1)
         if member.spec.design == "cells"
         for step, part in enumerate(member.parts, start=1)
@@ -146,7 +146,7 @@ def published_numbers(release: Published) -> pd.DataFrame:
     for number, member in enumerate(release.members, start=1):
         for step, part in enumerate(member.parts, start=1):
             if member.spec.design == "cells":
-                table = _cells_table(Cells(member, part, number, step))
+                table = _cells_table(PublishedCells(member, part, number, step))
             else:
                 table = _numbers_table(member, part)
             if len(member.parts) > 1:
@@ -166,7 +166,7 @@ def _numbers_table(release: Published, part: Part) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _cells_table(cells: Cells) -> pd.DataFrame:
+def _cells_table(cells: PublishedCells) -> pd.DataFrame:
     table = pd.DataFrame({"cell": np.arange(1, len(cells.people) + 1), **_inputs_of(cells)})
     table["people"] = cells.people
     if cells.exposure is not None:
@@ -195,7 +195,7 @@ def summed_names(release: Published) -> list[str]:
     return _target_names(release, " = ")
 
 
-def _inputs_of(cells: Cells) -> dict[str, list[Any]]:
+def _inputs_of(cells: PublishedCells) -> dict[str, list[Any]]:
     """Return between which inputs the people of each cell are, or which levels they have."""
     spec = cells.spec
     rows = spec.X if spec.places is None else spec.places.centres

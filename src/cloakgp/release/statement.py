@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
-from cloakgp.release.cells import Cells, cells_of, summed_names
+from cloakgp.release.cells import PublishedCells, cells_of, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
 
@@ -148,7 +148,7 @@ def _numbers(release: Published) -> list[str]:
     ]
 
 
-def _sums(cells: Cells) -> list[str]:
+def _sums(cells: PublishedCells) -> list[str]:
     """Return a sentence for each cell."""
     means, stds = cells.means(per_exposure=True)
     counted = cells.spec.outcome.task == "classification"

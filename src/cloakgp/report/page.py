@@ -17,7 +17,7 @@ from cloakgp.data.columns import Column, Date, Number
 from cloakgp.drawing.axes import format_number
 from cloakgp.drawing.predictions import Predictions, predictions_of
 from cloakgp.drawing.views import Input, describe_inputs
-from cloakgp.release.cells import Cells, cells_of, summed_names
+from cloakgp.release.cells import PublishedCells, cells_of, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import contents_of, encoding_of
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
@@ -267,7 +267,7 @@ def _numbers(predictions: Predictions) -> Html:
     )
 
 
-def _cell_rows(cells: Cells, several: tuple[bool, bool], labelled: bool) -> list[Html]:
+def _cell_rows(cells: PublishedCells, several: tuple[bool, bool], labelled: bool) -> list[Html]:
     """Return a row for each cell."""
     means, stds = cells.means(per_exposure=True)
     scale, end = (100.0, " %") if labelled else (1.0, "")
