@@ -28,11 +28,11 @@ from cloakgp.release.file.canonical import canonical_json, check_json, parse_jso
 from cloakgp.release.file.npy import (
     MAX_BYTES,
     ArrayHeader,
+    as_bytes,
     check_name,
     check_numbers,
     check_shape,
     check_storable,
-    numbers_of,
 )
 from cloakgp.release.file.schema import Sha256, refuse, to_json, typed
 
@@ -66,7 +66,7 @@ def write_archive(
     int32 or bool, and finite.
     """
     _check_writable(manifest, arrays)
-    write_file(path, encoding_of(contents_of(manifest, arrays)), "release file")
+    write_file(path, encode_archive(build_contents(manifest, arrays)), "release file")
 
 
 def read_archive(
@@ -88,14 +88,14 @@ def own_fields(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in manifest.items() if name not in OF_CONTAINER}
 
 
-def digests_of(manifest: Mapping[str, Any], arrays: Arrays) -> dict[str, bytes]:
+def compute_digests(manifest: Mapping[str, Any], arrays: Arrays) -> dict[str, bytes]:
     """Return the hashes of the file that was read as this, or that would be written.
 
     They follow from the content that is used, not from a second look at the file, which somebody
     could have replaced in between: one content has exactly one encoding.
     """
     hashes = {name: hashlib.new(name) for name in ("sha256", "sha512")}
-    for chunk in _slices(encoding_of(contents_of(own_fields(manifest), arrays))):
+    for chunk in _slices(encode_archive(build_contents(own_fields(manifest), arrays))):
         for each in hashes.values():
             each.update(chunk)
     return {name: each.digest() for name, each in hashes.items()}
@@ -148,14 +148,14 @@ class ArchiveEntry:
         return (_VERSION, 0, 0, 0, _JANUARY_1980, self.crc, self.size, self.size)
 
 
-def length_of(entries: Sequence[ArchiveEntry]) -> int:
+def archive_length(entries: Sequence[ArchiveEntry]) -> int:
     """Return the length of the whole file."""
     names = sum(len(entry.name) for entry in entries)
     directory = len(entries) * _CENTRAL.size + names
     return sum(entry.length for entry in entries) + directory + _END.size
 
 
-def directory_of(entries: Sequence[ArchiveEntry]) -> bytes:
+def encode_directory(entries: Sequence[ArchiveEntry]) -> bytes:
     """Return what stands behind all entries, to the end of the file."""
     records, offset = bytearray(), 0
     for entry in entries:
@@ -186,7 +186,7 @@ def read_header(file: BinaryIO, name: str, size: int | None = None) -> ArchiveEn
 
 def check_length(file: BinaryIO, size: int, entries: Sequence[ArchiveEntry]) -> None:
     """Refuse a file of another length than that of these entries; it is behind the last of them."""
-    expected = length_of(entries)
+    expected = archive_length(entries)
     if (found := file.read(_LOCAL.size + _LONGEST_NAME)).startswith(_LOCAL_MARK):
         raise refuse(f"zip entry {_name_in(found)} is not in the manifest")
     if size < expected:
@@ -197,8 +197,8 @@ def check_length(file: BinaryIO, size: int, entries: Sequence[ArchiveEntry]) -> 
 
 def check_directory(file: BinaryIO, entries: Sequence[ArchiveEntry]) -> None:
     """Refuse a file that does not end with the directory of these entries."""
-    directory = directory_of(entries)
-    start = length_of(entries) - len(directory)
+    directory = encode_directory(entries)
+    start = archive_length(entries) - len(directory)
     file.seek(start)
     if file.read() != directory:
         raise other_encoding(start)
@@ -249,13 +249,13 @@ class Content:
     sha256: str
 
 
-def contents_of(manifest: Mapping[str, Any], arrays: Arrays) -> list[Content]:
+def build_contents(manifest: Mapping[str, Any], arrays: Arrays) -> list[Content]:
     """Return all files of a release in their order: the manifest, then the arrays by name."""
     section: dict[str, Any] = {}
     contents: list[Content] = []
     for name in sorted(arrays):
         header = ArrayHeader(arrays[name].dtype.name, arrays[name].shape)  # type: ignore[arg-type]
-        content = _content(f"{name}.npy", header.encoded, numbers_of(arrays[name]))
+        content = _content(f"{name}.npy", header.encoded, as_bytes(arrays[name]))
         section[name] = to_json(ArrayCodec(header.dtype, header.shape, content.sha256))
         contents.append(content)
     whole = {
@@ -273,15 +273,15 @@ def contents_of(manifest: Mapping[str, Any], arrays: Arrays) -> list[Content]:
     return [_content(MANIFEST, text), *contents]
 
 
-def encoding_of(contents: list[Content]) -> list[Bytes]:
+def encode_archive(contents: list[Content]) -> list[Bytes]:
     """Return the one encoding of these files, in pieces of which the large ones are no copies."""
     entries = [content.entry for content in contents]
-    if (total := length_of(entries)) > MAX_BYTES:
+    if (total := archive_length(entries)) > MAX_BYTES:
         raise refuse(f"the file would take {total} bytes", "release arrays of less than 4 GiB")
     pieces: list[Bytes] = []
     for content in contents:
         pieces += [content.entry.header, *content.parts]
-    return [*pieces, directory_of(entries)]
+    return [*pieces, encode_directory(entries)]
 
 
 def _content(name: str, *parts: Bytes) -> Content:
@@ -409,7 +409,7 @@ def _read_array(file: BinaryIO, entry: ArchiveEntry, name: str, codec: ArrayCode
         )
     array = codec.empty()
     crc, sha = zlib.crc32(header), hashlib.sha256(header)
-    for chunk in _slices([numbers_of(array)]):
+    for chunk in _slices([as_bytes(array)]):
         if file.readinto(chunk) != len(chunk):  # type: ignore[attr-defined]
             raise refuse(f"it is cut short inside array {name!r}")
         crc = zlib.crc32(chunk, crc)
