@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
-from cloakgp.drawing.marks import MAX_MARKS, marks_of
+from cloakgp.drawing.marks import MAX_MARKS, collect_marks
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.drawing.views import describe_inputs
-from cloakgp.release.cells import cells_of
+from cloakgp.release.cells import collect_cells
 from cloakgp.report.html import sections
 from cloakgp.report.page import report_page
 
@@ -29,11 +29,11 @@ def ages():
 
 
 def marks(release):
-    return marks_of(predictions_of(release), describe_inputs(release.spec))
+    return collect_marks(predictions_of(release), describe_inputs(release.spec))
 
 
 def test_words_name_the_people_of_each_cell(ages):
-    (cells,) = cells_of(ages)
+    (cells,) = collect_cells(ages)
     table = ages.published()
     for words, low, high in zip(cells.words(), table["age_from"], table["age_to"], strict=True):
         assert words == f"age {low:g} to {high:g}"
@@ -42,21 +42,21 @@ def test_words_name_the_people_of_each_cell(ages):
 
 def test_words_leave_out_inputs_along_which_a_cell_is_everywhere():
     release = numbers(pd.concat([AGE, REGION], axis=1)).release_
-    (cells,) = cells_of(release)
+    (cells,) = collect_cells(release)
     table = release.published()
     for words, row in zip(cells.words(), table.to_dict("records"), strict=True):
         assert ("region" in words) == (row["region"].count(",") < 2)
         assert ("age" in words) == ((row["age_from"], row["age_to"]) != (20.0, 79.0))
     everybody = numbers(AGE, epsilon=0.001).release_
     assert everybody.published_values == 1
-    assert cells_of(everybody)[0].words() == ["everybody"]
+    assert collect_cells(everybody)[0].words() == ["everybody"]
 
 
 @pytest.mark.parametrize("X", [AGE, REGION, VISIT], ids=["number", "category", "date"])
 def test_marks_are_the_published_means_where_their_people_are(X):
     release = numbers(X).release_
     (shown,) = marks(release)
-    table, (cells,) = release.published(), cells_of(release)
+    table, (cells,) = release.published(), collect_cells(release)
     np.testing.assert_allclose(np.unique(shown.value), np.unique(table["height_mean"]), rtol=1e-12)
     codes = describe_inputs(release.spec)[0]
     assert np.all((shown.start >= codes.lo) & (shown.end <= codes.hi))
@@ -76,7 +76,7 @@ def test_maps_have_a_mark_for_each_cell_and_more_inputs_have_none():
 def test_other_designs_have_neither_marks_nor_words():
     release = numbers(AGE, mechanism="gaussian").release_
     assert marks(release) == [None]
-    assert cells_of(release) == []
+    assert collect_cells(release) == []
     assert "What the numbers are" not in sections(release.statement())
     assert 'id="published"' not in report_page(release)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cloakgp.drawing.predictions import Predictions
 from cloakgp.drawing.views import Input
-from cloakgp.release.cells import PublishedCells, cells_of
+from cloakgp.release.cells import PublishedCells, collect_cells
 
 Array = NDArray[np.float64]
 
@@ -36,12 +36,12 @@ class Marks:
     reach: Array  # (K,): half the width of the bar
 
 
-def marks_of(predictions: Predictions, inputs: list[Input]) -> list[Marks | None]:
+def collect_marks(predictions: Predictions, inputs: list[Input]) -> list[Marks | None]:
     """Return the marks of each curve, in the order of its names; None where there are none.
 
     They are for one or two inputs: of more, a cell is no place along any.
     """
-    cells = cells_of(predictions.release) if len(inputs) <= 2 else []
+    cells = collect_cells(predictions.release) if len(inputs) <= 2 else []
     places = [_places(each, inputs) for each in cells]
     if not 0 < sum(map(len, places)) <= MAX_MARKS:
         return [None] * len(predictions.names)

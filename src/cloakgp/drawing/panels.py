@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.drawing.colours import LOW_TO_HIGH, ONE_TO_OTHER, SURE_TO_UNSURE, ColourMap
-from cloakgp.drawing.marks import Marks, marks_of
+from cloakgp.drawing.marks import Marks, collect_marks
 from cloakgp.drawing.predictions import Bounds, Predictions, Series
 from cloakgp.drawing.views import (
     CURVE_PLACES,
@@ -98,7 +98,7 @@ def curve_panels(
     alone = len(inputs) == 1
     places = [along(inputs, varied, CURVE_PLACES if alone else PANEL_PLACES) for varied in chosen]
     found = [predictions.at(points, noise=alone) for points in places]
-    marks = marks_of(predictions, inputs)
+    marks = collect_marks(predictions, inputs)
     rows = []
     for group in predictions.groups:
         bounds = predictions.bounds(group[0])
@@ -128,7 +128,7 @@ def curve_panels(
 def map_panels(predictions: Predictions, plane: Plane, *, clip: bool = True) -> list[MapPair]:
     """Return the maps of each picture; ``clip`` says whether their values end at the bounds."""
     found = predictions.at(plane.points)
-    marks = marks_of(predictions, plane.inputs)
+    marks = collect_marks(predictions, plane.inputs)
     pairs = []
     for group in predictions.groups:
         if len(group) > 1:

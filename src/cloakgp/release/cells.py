@@ -130,7 +130,7 @@ class PublishedCells:
         return found
 
 
-def cells_of(release: Published) -> list[PublishedCells]:
+def collect_cells(release: Published) -> list[PublishedCells]:
     """Return the cells of every part of a release, or of all that are combined; else none."""
     return [
         PublishedCells(member, part, number, step)

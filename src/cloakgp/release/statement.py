@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
-from cloakgp.release.cells import PublishedCells, cells_of, summed_names
+from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
 
@@ -129,7 +129,7 @@ def _published(release: Published) -> str:
 
 def _numbers(release: Published) -> list[str]:
     """Say what the published numbers are, if each is a sum over a cell of people."""
-    cells = [each for each in cells_of(release) if each.step == 1]
+    cells = [each for each in collect_cells(release) if each.step == 1]
     if not cells:
         return []
     noisy = "noisy " if release.private else ""

@@ -17,7 +17,7 @@ from cloakgp.data.columns import Column, Date, Number
 from cloakgp.drawing.axes import format_number
 from cloakgp.drawing.predictions import Predictions, predictions_of
 from cloakgp.drawing.views import Input, describe_inputs
-from cloakgp.release.cells import PublishedCells, cells_of, summed_names
+from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
@@ -228,7 +228,7 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
 def _numbers(predictions: Predictions) -> Html:
     """Return what was published as a table, if numbers are sums over cells."""
     release = predictions.release
-    cells = cells_of(release)
+    cells = collect_cells(release)
     if not cells:
         return Html("")
     several = len(release.members) > 1, any(each.step > 1 for each in cells)
