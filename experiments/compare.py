@@ -28,6 +28,8 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 DELTA = 1e-5
 #: Share of the rows that are for testing, and how many there are at most.
 TEST, MOST_TESTED = 0.25, 1000
+#: With more people, of whom so many are for testing, this many splits are enough.
+MANY, SPLITS_OF_MANY = 2000, 2
 LOOKS = (
     (BLUE, "o"),
     (ORANGE, "s"),
@@ -97,6 +99,7 @@ def run_all(
     """
     rows = []
     for data in sets:
+        parts = splits if len(data.y) <= MANY else min(splits, SPLITS_OF_MANY)
         for method in methods:
             if method.check() is not None or not method.can(data):
                 continue
@@ -108,6 +111,7 @@ def run_all(
                 method: Method = method,
                 count: int = count,
                 budgets: Sequence[float] = budgets,
+                splits: int = parts,
             ) -> list[Any]:
                 # Split by split: what is public of one is worked out once.
                 tried = {

@@ -213,7 +213,8 @@ def compute(run: Run) -> Result:
         figures={"errors": compare.figure(errors, sets, methods_)},
         shown=("errors", "best", "printed"),
         notes=(
-            f"RMSE on a quarter of the rows, mean over {effort['splits']} splits and "
+            f"RMSE on a quarter of the rows, mean over {effort['splits']} splits (of "
+            f"more than {compare.MANY:,} people {compare.SPLITS_OF_MANY}) and "
             f"{effort['draws']} releases ({effort['slow_draws']} where each is a fit of its own); "
             f"δ = {compare.DELTA:g}. Same splits for all; all predictions are clipped into the "
             "public bounds.",
