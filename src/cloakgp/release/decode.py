@@ -187,11 +187,11 @@ def setting_models(spec: ReleaseSpec) -> list[ScaledModel]:
     With a likelihood their noise is the scatter of single people's latent values.
     """
     assert spec.family is not None
-    shapes = [shape_of(spec, kernel) for kernel in spec.family.kernels]
+    shapes = [features_for(spec, kernel) for kernel in spec.family.kernels]
     return spec.family.models(shapes, spec.counts)
 
 
-def shape_of(spec: ReleaseSpec, kernel: Any) -> KernelFeatures:
+def features_for(spec: ReleaseSpec, kernel: Any) -> KernelFeatures:
     """Return a kernel at the inputs, exact or through the inducing inputs."""
     approximation = spec.approximation
     if approximation == "exact":

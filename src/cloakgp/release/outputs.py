@@ -16,7 +16,7 @@ from cloakgp.errors import ReleaseFileError, escape
 from cloakgp.gp.defaults import LOG_ODDS, LOG_RATES, NUMBERS, Scales
 from cloakgp.gp.likelihoods import Bernoulli, Likelihood, Poisson
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.release.file.checks import check_array, check_number, check_range
+from cloakgp.release.file.schema import check_array, check_number, check_range
 
 Array = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
@@ -216,7 +216,7 @@ class Labels(Outcome):
     @property
     def columns(self) -> int:
         """How many indicators there are."""
-        return columns_of(len(self.labels))
+        return indicator_columns(len(self.labels))
 
     def joint(self, columns: int) -> bool:
         return columns > 1
@@ -258,7 +258,7 @@ class Labels(Outcome):
             raise ReleaseFileError("noise_variance has no meaning for classes and counts")
         count = _check_classes(said.classes)
         columns = len(said.lo)
-        if columns != columns_of(count) or set(said.lo) != {0.0} or set(said.hi) != {1.0}:
+        if columns != indicator_columns(count) or set(said.lo) != {0.0} or set(said.hi) != {1.0}:
             raise ReleaseFileError(f"{columns} column(s) of indicators, bounds for {count} classes")
 
     @classmethod
@@ -266,7 +266,7 @@ class Labels(Outcome):
         return cls(tuple(said.classes or ()))
 
 
-def columns_of(classes: int) -> int:
+def indicator_columns(classes: int) -> int:
     """Return how many columns of indicators so many classes need."""
     return 1 if classes == 2 else classes
 

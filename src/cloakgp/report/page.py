@@ -18,14 +18,14 @@ from cloakgp.drawing.axes import format_number
 from cloakgp.drawing.predictions import Predictions, predictions_of
 from cloakgp.drawing.views import Input, describe_inputs
 from cloakgp.release.diagnostics import hyperparameters
-from cloakgp.release.file.archive import contents_of, encoding_of
+from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 from cloakgp.release.statement import NOT_PRIVATE
 from cloakgp.release.verify import VerificationReport
-from cloakgp.report.attacker import attacker, guess_of, percent
-from cloakgp.report.data import as_json, page_data
+from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.figures import figures, shown_inputs
 from cloakgp.report.html import Html, element, from_markdown, joined, sections
+from cloakgp.report.model import as_json, page_data
 from cloakgp.report.settings_toml import settings_toml
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _field(one: Input, number: int) -> Html:
 
 
 def _guarantee(release: Release, words: dict[str, str]) -> Html:
-    chance = guess_of(release)
+    chance = best_guess_rate(release)
     both = (
         ""
         if not release.chosen
@@ -373,7 +373,7 @@ def _python(column: Column, code: float) -> str:
 
 def _file_of(release: Release) -> bytes | None:
     try:
-        parts = encoding_of(contents_of(*release.contents()))
+        parts = encode_archive(build_contents(*release.contents()))
     except ValueError:
         return None
     if sum(memoryview(part).nbytes for part in parts) > LARGEST_RELEASE:

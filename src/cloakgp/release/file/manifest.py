@@ -170,17 +170,17 @@ class Manifest(Head, frozen=True, omit_defaults=True):
 
 def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
-    prior, arrays = prior_of(release.spec)
+    prior, arrays = encode_prior(release.spec)
     return to_json(_manifest(release, prior)), _arrays(release) | arrays
 
 
 def check_facts(release: Published) -> None:
     """Refuse a release that no file can hold; the kernel need not be one that a file can hold."""
-    prior, arrays = prior_of(release.spec, kernels=False)
+    prior, arrays = encode_prior(release.spec, kernels=False)
     check_fields(to_json(_manifest(release, prior)), _arrays(release) | arrays)
 
 
-def prior_of(spec: ReleaseSpec, *, kernels: bool = True) -> tuple[PriorCodec, Arrays]:
+def encode_prior(spec: ReleaseSpec, *, kernels: bool = True) -> tuple[PriorCodec, Arrays]:
     """Return what a file says of the prior, and its arrays; if asked to, without kernels."""
     family = spec.family
     own = [spec.kernel, *(() if family is None else family.kernels)]
@@ -251,7 +251,7 @@ def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
     return manifest
 
 
-def sizes_of(manifest: Manifest, arrays: Arrays) -> Sizes:
+def count_sizes(manifest: Manifest, arrays: Arrays) -> Sizes:
     """Return the sizes of a release whose contents have been checked, for ``cost``."""
     rows, inputs = arrays["X"].shape
     nodes = 1 if manifest.places is None else 2 if inputs == 1 else 4
@@ -280,7 +280,7 @@ def from_archive(
     with refusing():
         checked = check_fields(own_fields(manifest), arrays)
     if not large:
-        check_cost([sizes_of(checked, arrays)], arrays)
+        check_cost([count_sizes(checked, arrays)], arrays)
     with refusing():
         return _read(checked, arrays)
 
