@@ -5,7 +5,7 @@ import threading
 
 import uvicorn
 
-from cloakgp.web.server import listen, session_of
+from cloakgp.web.server import listen, open_session
 
 HOST = "127.0.0.1:8000"
 ORIGIN = {"origin": f"http://{HOST}"}
@@ -27,7 +27,7 @@ FORM = {
 def served(make):
     """Serve an application on this machine, in a thread; gives the link to open."""
     listening = listen("127.0.0.1", 0)
-    session = session_of(listening, "127.0.0.1")
+    session = open_session(listening, "127.0.0.1")
     config = uvicorn.Config(make(session), log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cloakgp.data.arrow import check_dots, decoded, floats_of, kind_of, open_parquet
+from cloakgp.data.arrow import as_floats, check_dots, decoded, kind_of, open_parquet
 from cloakgp.errors import TableError
 
 DAY = datetime.date(2020, 1, 31)
@@ -26,7 +26,7 @@ def test_columns_are_of_the_kind_that_their_type_says(kind):
     for values in COLUMNS[kind]:
         column = pa.chunked_array([pa.array(values)])
         assert kind_of(column.type) == kind
-        floats = floats_of(column)
+        floats = as_floats(column)
         if kind in ("numbers", "booleans"):
             np.testing.assert_array_equal(floats, [float(value) for value in values])
         else:
@@ -43,7 +43,7 @@ def test_categories_are_labels_once_they_are_decoded():
 def test_missing_numbers_become_nan_and_small_types_are_read():
     for type in (pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.bool_()):
         column = pa.chunked_array([pa.array([1, None], type=pa.int8()).cast(type)])
-        np.testing.assert_array_equal(floats_of(column), [1.0, np.nan])
+        np.testing.assert_array_equal(as_floats(column), [1.0, np.nan])
 
 
 def test_a_file_tells_its_columns(tmp_path):

@@ -5,7 +5,7 @@ import base64
 import numpy as np
 import pytest
 
-from cloakgp.report.encoding import Arrays
+from cloakgp.report.model import Arrays
 
 
 def read(written):

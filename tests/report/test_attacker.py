@@ -10,31 +10,31 @@ from scipy.stats import norm
 
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.release.spec import Chosen
-from cloakgp.report.attacker import SIDE, attacker, guess_of, percent
+from cloakgp.report.attacker import SIDE, attacker, best_guess_rate, percent
 
 #: Of Laplace noise at epsilon = 4, exactly: no delta is added.
 PURE = math.exp(4.0) / (math.exp(4.0) + 1.0)
 
 
 def test_the_guess_is_that_of_the_noise():
-    assert guess_of(case("curve")) == pytest.approx(PURE)
+    assert best_guess_rate(case("curve")) == pytest.approx(PURE)
     gaussian = norm.cdf(0.5 / gaussian_sigma(4.0, 1e-5))
-    assert guess_of(case("direct")) == pytest.approx(gaussian)
+    assert best_guess_rate(case("direct")) == pytest.approx(gaussian)
 
 
 def test_steps_that_share_a_budget_tell_as_much_as_one():
     release = case("three classes, map")
     assert release.noisy.parts == 2
-    assert guess_of(release) == pytest.approx(PURE)
+    assert best_guess_rate(release) == pytest.approx(PURE)
 
 
 def test_a_private_choice_counts_as_well():
     chosen = Chosen(0.5, "exponential", "absolute", 4, total_epsilon=4.4)
-    both = guess_of(replace(case("curve"), selection=chosen))
+    both = best_guess_rate(replace(case("curve"), selection=chosen))
     assert both == pytest.approx(math.exp(4.4) / (math.exp(4.4) + 1.0), rel=1e-12)
-    assert both > guess_of(case("curve"))
+    assert both > best_guess_rate(case("curve"))
     huge = replace(case("curve"), selection=replace(chosen, total_epsilon=5000.0))
-    assert guess_of(huge) == 1.0
+    assert best_guess_rate(huge) == 1.0
 
 
 def test_epsilon_1_is_55_point_4_percent():

@@ -9,8 +9,8 @@ from report_cases import CASES, case
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.drawing.views import describe_inputs
 from cloakgp.release import latent as outcomes
-from cloakgp.report import data as room
-from cloakgp.report.data import as_json, page_data
+from cloakgp.report import model as room
+from cloakgp.report.model import as_json, page_data
 
 
 def of(name):

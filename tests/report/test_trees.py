@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from cloakgp.kernels import Cells, Gibbs
-from cloakgp.report.encoding import kernel_tree
+from cloakgp.report.model import kernel_tree
 
 
 def value(tree, x, y):

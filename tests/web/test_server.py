@@ -15,7 +15,7 @@ from web_cases import FORM
 
 from cloakgp import Ledger, Release
 from cloakgp.errors import CommandError
-from cloakgp.web.server import listen, session_of
+from cloakgp.web.server import listen, open_session
 
 #: The command, with a release that takes a second and tells when it begins.
 SLOW = """
@@ -47,7 +47,7 @@ def test_others_are_let_in_only_on_purpose():
         assert found.getsockname()[0] == "0.0.0.0"
     with listen("127.0.0.1", 0) as found:
         assert found.getsockname()[0] == "127.0.0.1"
-        session = session_of(found, "127.0.0.1")
+        session = open_session(found, "127.0.0.1")
         assert session.link.startswith(f"http://127.0.0.1:{found.getsockname()[1]}/?key=")
 
 

@@ -72,7 +72,7 @@ def decoded(type: Any) -> Any:
     return type.value_type if types.is_dictionary(type) else type
 
 
-def floats_of(column: Any) -> NDArray[np.float64] | None:
+def as_floats(column: Any) -> NDArray[np.float64] | None:
     """Return a chunked column of numbers or booleans as floats, NaN where one is missing."""
     import pyarrow
 

@@ -27,7 +27,8 @@ from cloakgp.estimators.spending import open_account, spending
 from cloakgp.privacy import Budget, Ledger, Noise, Spend
 from cloakgp.privacy.choice.bounds import Held, Outputs, most_rows, pair_spends, select_bounds
 from cloakgp.privacy.mechanism.numbers import as_whole
-from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan, total_of
+from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan, cached_total
+from cloakgp.release.card import card, guarantee_words
 from cloakgp.release.spec import ChosenBounds
 from cloakgp.threads import single_threaded
 
@@ -113,6 +114,18 @@ class PrivateBounds:
     def spends(self) -> tuple[Spend, ...]:
         """What the two choices cost, in order."""
         return pair_spends(self.plan.each)
+
+    def __repr__(self) -> str:
+        return f"PrivateBounds({self.lo:g}, {self.hi:g}, epsilon={self.epsilon:g})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        facts = [
+            ("chosen", f"from {self.lo:g} to {self.hi:g}"),
+            ("guarantee", guarantee_words(self.epsilon, 0.0, self.private)),
+            ("what next", "bounds=… of PrivateGPRegressor"),
+        ]
+        return card("Bounds, chosen privately", facts, self.plan.summary(), good=self.private)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.lo, self.hi))
@@ -285,7 +298,7 @@ def chosen_before(bounds: Any, spends: tuple[Spend, ...], delta: float) -> Chose
     """Return what is said of bounds that were chosen before these ``spends``, if they were."""
     if not isinstance(bounds, PrivateBounds):
         return None
-    return bounds.plan.chosen(total_of((*bounds.spends, *spends), delta))
+    return bounds.plan.chosen(cached_total((*bounds.spends, *spends), delta))
 
 
 def unrecorded(bounds: Any, ledger: Ledger, dataset: str) -> tuple[Spend, ...]:
@@ -308,7 +321,7 @@ def unrecorded(bounds: Any, ledger: Ledger, dataset: str) -> tuple[Spend, ...]:
     return bounds.spends
 
 
-def told_of(bounds: Any) -> dict[str, Any]:
+def choice_facts(bounds: Any) -> dict[str, Any]:
     """Return the public facts of an earlier choice for a ledger: by its id it is known again."""
     if not isinstance(bounds, PrivateBounds):
         return {}

@@ -22,7 +22,7 @@ from cloakgp.data.blocks.progress import passes
 from cloakgp.data.checks import as_float, shape_of, target_names
 from cloakgp.data.table import Table, batches
 from cloakgp.errors import NotPrivateWarning, ParameterError, warn_user
-from cloakgp.estimators.bounds import told_of, unrecorded
+from cloakgp.estimators.bounds import choice_facts, unrecorded
 from cloakgp.estimators.spending import open_account, warn_if_repeated
 from cloakgp.gp.kernels.json import check_writable
 from cloakgp.privacy import (
@@ -40,7 +40,7 @@ from cloakgp.privacy import (
 )
 from cloakgp.privacy.mechanism.budget import Mechanism
 from cloakgp.privacy.mechanism.outputs import Kind
-from cloakgp.release.bounds_plan import total_of
+from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.decode import latents_at_people
 from cloakgp.release.outputs import Counts, Labels
 from cloakgp.release.plan import Plan
@@ -184,7 +184,7 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
     spends = [*before, *spends]
     stated = plan.epsilon if plan.choice is None else plan.choice.total_epsilon
     if before:
-        stated = total_of(tuple(spends), plan.delta)
+        stated = cached_total(tuple(spends), plan.delta)
     parameters = {
         "task": spec.task,
         "design": spec.design,
@@ -194,7 +194,7 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
         "people": spec.people,
         "published_values": plan.published_values,
         "sigma": spec.budget.sigma,
-        **told_of(bounds),
+        **choice_facts(bounds),
     }
     if plan.choice is not None:
         parameters |= plan.choice.parameters

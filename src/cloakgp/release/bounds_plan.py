@@ -22,6 +22,7 @@ from cloakgp.privacy import Spend, gaussian_sigma, total_delta, total_guarantee
 from cloakgp.privacy.choice.bounds import CHARGE, checked_grid, most_rows, pair_spends
 from cloakgp.privacy.choice.selection import check_choice
 from cloakgp.privacy.mechanism.calibration import SMALLEST_EPSILON
+from cloakgp.release.card import card
 from cloakgp.release.spec import ChosenBounds
 from cloakgp.threads import single_threaded
 
@@ -228,7 +229,7 @@ class BoundsPlan:
     @property
     def total_epsilon(self) -> float:
         """The ε of everything together, at ``delta``; of the choice alone, its ε."""
-        return self.epsilon if self.delta is None else total_of(self.spends, self.delta)
+        return self.epsilon if self.delta is None else cached_total(self.spends, self.delta)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -418,6 +419,14 @@ class BoundsPlan:
     def __str__(self) -> str:
         return self.summary()
 
+    def __repr__(self) -> str:
+        return f"BoundsPlan({self.rows} rows, epsilon={self.epsilon:g})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        first, *rest = self.summary().splitlines()
+        return card("Plan of bounds: nothing is chosen yet", [("what", first)], "\n".join(rest))
+
     @property
     def _needed(self) -> int:
         """How many rows beyond a bound tell it from all candidates that are too wide."""
@@ -441,7 +450,7 @@ class BoundsPlan:
 
 
 @cache
-def total_of(spends: tuple[Spend, ...], delta: float) -> float:
+def cached_total(spends: tuple[Spend, ...], delta: float) -> float:
     """Return ``total_guarantee``, worked out once: with two choices it takes a moment."""
     return total_guarantee(spends, delta)
 

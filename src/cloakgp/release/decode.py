@@ -154,7 +154,8 @@ def decoders_for(
 def newton_for(spec: ReleaseSpec, decoder: Decoder, column: int = 0) -> Newton:
     """Return the Newton steps of one output column, whose latent f a decoder describes."""
     assert spec.likelihood is not None
-    return Newton(decoder, spec.likelihood, *_span(spec, column))
+    lo, width = _span(spec, column)
+    return Newton(decoder, spec.likelihood, lo, width, averaged=spec.outcome.averaged)
 
 
 def linear_decoder(spec: ReleaseSpec, T: Array) -> Decoder:
@@ -187,11 +188,11 @@ def setting_models(spec: ReleaseSpec) -> list[ScaledModel]:
     With a likelihood their noise is the scatter of single people's latent values.
     """
     assert spec.family is not None
-    shapes = [shape_of(spec, kernel) for kernel in spec.family.kernels]
+    shapes = [features_for(spec, kernel) for kernel in spec.family.kernels]
     return spec.family.models(shapes, spec.counts)
 
 
-def shape_of(spec: ReleaseSpec, kernel: Any) -> KernelFeatures:
+def features_for(spec: ReleaseSpec, kernel: Any) -> KernelFeatures:
     """Return a kernel at the inputs, exact or through the inducing inputs."""
     approximation = spec.approximation
     if approximation == "exact":

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cloakgp.data.partition import Partition
 from cloakgp.gp.kernel_features import ScaledModel
 from cloakgp.gp.linear import Kernel, LinearModel, evaluate
-from cloakgp.release.decode import decoder_for, newton_for, prior_latents, shape_of
+from cloakgp.release.decode import decoder_for, features_for, newton_for, prior_latents
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings
 from cloakgp.release.spec import ReleaseSpec
 
@@ -78,7 +78,7 @@ def members_of(spec: ReleaseSpec) -> list[Member]:
         return []
     family, found = spec.family, []
     for number, settings in family.outlook:
-        shape = shape_of(spec, family.kernels[number])
+        shape = features_for(spec, family.kernels[number])
         models = [
             ScaledModel([(shape, s.variances[0][1])], s.level, s.noise_variance, spec.counts)
             for _, s in settings

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaincc, logit
 
 from cloakgp.errors import ParameterError
-from cloakgp.gp.likelihoods import expected_logistic
+from cloakgp.gp.likelihoods import expected_logistic, expected_squared_logistic
 from cloakgp.release.decode import mixtures_of
 from cloakgp.release.decoder import Uncertainty, decoding, finite
-from cloakgp.release.outputs import LARGEST, Counts, Labels
+from cloakgp.release.outputs import LARGEST, Counts, Labels, Rate
 from cloakgp.release.published import Clip, Of, check_clip, check_interval
 from cloakgp.release.release import Release
 from cloakgp.threads import single_threaded
@@ -51,7 +51,9 @@ class LabelRelease(Release, of=Labels):
         """The public classes."""
         return np.array(self.spec.classes)
 
-    def predict(self, X: ArrayLike, *_: Any, clip: Clip | None = None) -> NDArray[Any]:
+    def predict(  # type: ignore[override]
+        self, X: ArrayLike, *_: Any, clip: Clip | None = None
+    ) -> NDArray[Any]:
         """Return the most probable class at X.
 
         Parameters
@@ -71,7 +73,16 @@ class LabelRelease(Release, of=Labels):
         check_clip(clip)
         return self.classes[np.argmax(self.predict_proba(X), axis=1)]
 
-    def predict_proba(self, X: ArrayLike) -> Array:
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: bool = False) -> Any: ...
+
+    def predict_proba(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Return the probability of each class at X.
 
         Integrated over the uncertainty of f, DP noise included: far from people, or with a lot of
@@ -81,19 +92,31 @@ class LabelRelease(Release, of=Labels):
         ----------
         X : array or data frame of shape (P, L)
             Points to predict at.
+        return_std : bool, default=False
+            Also return how uncertain each probability is, the DP noise included.
 
         Returns
         -------
         probabilities : array of shape (P, K)
             One column for each class, in the order of ``classes``.
+        std : array of shape (P, K)
+            With ``return_std``: the standard deviation of each probability, of more than two
+            classes each against the rest.
         """
-        inside = average(self, self.check_points(X), expected_logistic)
+        points = self.check_points(X)
+        inside = average(self, points, expected_logistic)
         if inside.shape[1] == 1:
-            return np.hstack([1.0 - inside, inside])
-        # One against the rest: the K answers need not add up to one.  Where all of them are 0 to
-        # the last digit, nothing tells the classes apart.
-        inside[~inside.any(axis=1)] = 1.0
-        return inside / inside.sum(axis=1, keepdims=True)
+            proba = np.hstack([1.0 - inside, inside])
+        else:
+            # One against the rest: the K answers need not add up to one.  Where all of them are 0
+            # to the last digit, nothing tells the classes apart.
+            shares = np.where(inside.any(axis=1, keepdims=True), inside, 1.0)
+            proba = shares / shares.sum(axis=1, keepdims=True)
+        if not return_std:
+            return proba
+        squared = average(self, points, expected_squared_logistic)
+        std = np.sqrt(np.maximum(squared - inside**2, 0.0))
+        return proba, np.broadcast_to(std, proba.shape).copy()
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the log-odds of the probability at X.
@@ -224,10 +247,29 @@ class CountRelease(Release, of=Counts):
     Release : What it is made of, how it is saved, verified and reported.
     """
 
-    def predict(  # type: ignore[override]
+    @overload  # type: ignore[override]
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, exposure: ArrayLike = 1.0
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], *, exposure: ArrayLike = 1.0
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, *, exposure: ArrayLike = 1.0
+    ) -> Any: ...
+
+    def predict(
         self, X: ArrayLike, return_std: bool = False, *, exposure: ArrayLike = 1.0
     ) -> Array | tuple[Array, Array]:
-        """Return the expected count at X for an exposure; for exposure 1 that is the rate.
+        """Return the median of what the expected count at X may be; for exposure 1, of the rate.
+
+        The rate is as likely to be above it as below: on the scale of factors it is not biased.
+        The mean of what the rate may be is larger, by a factor of about e^(v/2) where v is the
+        variance of its logarithm.  Releases that 0.1.0 and 0.2.0 have made predict that mean.
 
         Parameters
         ----------
@@ -241,18 +283,22 @@ class CountRelease(Release, of=Counts):
         Returns
         -------
         count : array of shape (P,)
-            The expected count at each point.
+            The median at each point.
         std : array of shape (P,)
-            With ``return_std``: its standard deviation, the scatter of single counts not included.
+            With ``return_std``: how far the expected count may be from it, as the root of the mean
+            square; the scatter of single counts is not included.
         """
         points = self.check_points(X)
         watched = np.log(check_exposure(exposure, len(points)))
-        first = average(self, points, lambda m, v: _exp(watched + m + 0.5 * v))[:, 0]
+        if self.rate == "median":
+            first = _exp(watched + quantiles(self, points, 0.5)[:, 0])
+        else:
+            first = average(self, points, lambda m, v: _exp(watched + m + 0.5 * v))[:, 0]
         if not return_std:
             return first
-        # Relative to the mean, since squares of rates may overflow where rates do not.
-        log_mean = np.log(first) - watched
-        spread = average(self, points, lambda m, v: _spread(m - log_mean, v))[:, 0]
+        # Relative to what is predicted, since squares of rates may overflow where rates do not.
+        log_first = np.log(first) - watched
+        spread = average(self, points, lambda m, v: _spread(m - log_first, v))[:, 0]
         with np.errstate(over="ignore"):
             return first, np.minimum(first * np.sqrt(spread), np.exp(LARGEST_EXPONENT))
 
@@ -302,6 +348,13 @@ class CountRelease(Release, of=Counts):
                 for share in (tail, 1.0 - tail)
             )
         return low, high
+
+    @property
+    def rate(self) -> Rate:
+        """What predictions are of what is known of a rate: its "median", or its "mean"."""
+        outcome = self.spec.outcome
+        assert isinstance(outcome, Counts)
+        return outcome.rate
 
     def _scatter(self) -> Array:
         """Return the variance of single log rates around f under each setting that counts, (k,)."""
@@ -413,7 +466,7 @@ def count_quantile(weights: Array, mean: Array, variance: Array, share: float) -
 
 
 def _spread(log_ratio: Array, variance: Array) -> Array:
-    """Return E (rate/mean − 1)² for a log rate of this mean above log mean, and variance."""
+    """Return E (rate/r − 1)² for a log rate of this mean above log r, and variance."""
     third = LARGEST_EXPONENT / 3.0  # of three factors, none may overflow
     ratio = np.exp(np.minimum(log_ratio + 0.5 * variance, third))
     return ratio**2 * np.expm1(np.minimum(variance, third)) + (ratio - 1.0) ** 2

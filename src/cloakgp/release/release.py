@@ -10,15 +10,16 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.data.columns import Columns, columns_of_scaler
-from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
+from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError, public_names
 from cloakgp.files import write_file
+from cloakgp.release.card import card, guarantee_words
 from cloakgp.release.cells import published_numbers
 from cloakgp.release.combine.contents import (
     combined_from_archive,
@@ -35,9 +36,9 @@ from cloakgp.release.combine.pooled import (
 from cloakgp.release.decode import mixtures_of
 from cloakgp.release.decoder import Uncertainty, decoding, finite
 from cloakgp.release.diagnostics import FitCheck, can_be_checked, check_fit, hyperparameters
-from cloakgp.release.file.archive import digests_of, read_archive, write_archive
+from cloakgp.release.file.archive import compute_digests, read_archive, write_archive
 from cloakgp.release.file.cost import Sizes, check_cost
-from cloakgp.release.file.manifest import check_fields, from_archive, sizes_of, to_archive
+from cloakgp.release.file.manifest import check_fields, count_sizes, from_archive, to_archive
 from cloakgp.release.outputs import Outcome
 from cloakgp.release.published import Clip, Of, Published, check_interval, clipped
 from cloakgp.release.signature.check import (
@@ -189,6 +190,31 @@ class Release(Published):
         names = members[0].target_names
         return Release.of(spec=spec, members=members, overlap=overlap, target_names=names)
 
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        *,
+        clip: Clip | None = None,
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], *, clip: Clip | None = None
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        clip: Clip | None = None,
+    ) -> Any: ...
+
     def predict(
         self,
         X: ArrayLike,
@@ -223,6 +249,17 @@ class Release(Published):
         if isinstance(found, tuple):
             return self._clipped(found[0], clip), found[1]
         return self._clipped(found, clip)
+
+    @overload
+    def latent(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> Array: ...
+
+    @overload
+    def latent(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def latent(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any: ...
 
     def latent(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -475,7 +512,7 @@ class Release(Published):
             release = cls.of(**combined_from_archive(manifest, arrays, members))
         else:
             release = cls.of(**from_archive(manifest, arrays, large=large))
-        object.__setattr__(release, "digests", digests_of(manifest, arrays))
+        object.__setattr__(release, "digests", compute_digests(manifest, arrays))
         if check:
             report = release.verify()
             failed = [c for c in report.checks if not (c.passed or c.unknown)]
@@ -564,7 +601,7 @@ class Release(Published):
         digest : bytes
             The hash.
         """
-        digests = self.digests or digests_of(*self.contents())
+        digests = self.digests or compute_digests(*self.contents())
         if algorithm not in digests:
             raise ValueError(f"algorithm must be one of {list(digests)}, not {algorithm!r}")
         return digests[algorithm]
@@ -701,6 +738,25 @@ class Release(Published):
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.plain else np.stack(columns, axis=-1)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        spec = self.spec
+        check = self.check() if self.can_be_checked else None
+        facts = [
+            ("of", ", ".join(self.named_targets)),
+            ("by", ", ".join(spec.names)),
+            ("about", spec.counted),
+            ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
+            ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
+            *([] if check is None else [("does the model fit?", str(check))]),
+            ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),
+        ]
+        return card("Release", facts, good=self.private and (check is None or bool(check)))
+
+    def __dir__(self) -> list[str]:
+        """Return the names that are for users."""
+        return public_names(set(super().__dir__()) - {"found"})
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"found": {}}
 
@@ -726,4 +782,4 @@ class Release(Published):
 
     def _models(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Sizes]:
         """Return the sizes of all models of a file, or refuse contents that would not be read."""
-        return [sizes_of(check_fields(manifest, arrays), arrays)]
+        return [count_sizes(check_fields(manifest, arrays), arrays)]

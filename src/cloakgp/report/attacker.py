@@ -18,7 +18,7 @@ from cloakgp.report.svg import PlotFrame, drawing
 ROW, STEP, SIDE = 20, 17.0, 13.0
 
 
-def guess_of(release: Published) -> float:
+def best_guess_rate(release: Published) -> float:
     """Return how often the best attacker is right, from 0.5 to 1.
 
     Exact for Gaussian mechanisms alone: together they have noise σ with 1/σ² = Σ 1/σ_i².  With a

@@ -2,27 +2,39 @@
 
 For each setting of the prior, cov(f(x), s) is a sum of k(x, anchors) times matrices, and cov(s) a
 mix of a few triangles; from these the script computes what Python does.  Whether it really does is
-checked here, on the numbers that the page would hold: where it does not, a page has no model.
+checked here, on the numbers that the page would hold: where it does not, a page has no model, and
+a fine grid of predictions stands in for it.
+
+As JSON, a kernel is a tree of lists: a leaf is ``[name, number or numbers, …]``, a branch ``["+" or
+"*", kernel, kernel]``, and None one that the script does not know.  An array is its shape and its
+bytes, as few as hold it exactly, and each is written once.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from sklearn.gaussian_process import kernels as sk
 
+from cloakgp.data.columns import Category, Date, Number
+from cloakgp.drawing.predictions import NORMAL_95, Predictions, Series
+from cloakgp.drawing.views import Input
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.kernel_features import ScaledModel
+from cloakgp.gp.kernels.registry import KERNELS, Tree
 from cloakgp.gp.linear import Kernel, evaluate, jittered_cholesky
 from cloakgp.gp.sparse import SparseModel
+from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 from cloakgp.release.decode import mixtures_of
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.mixture import Mixture
 from cloakgp.release.published import Published
-from cloakgp.report.encoding import Arrays, kernel_tree
 
 Array = NDArray[np.float64]
 
@@ -270,3 +282,136 @@ def _low_rank(rows: Array) -> tuple[Array, Array]:
     U, size, V = np.linalg.svd(rows, full_matrices=False)
     keep = size > _RANK_RTOL * size[0]
     return U[:, keep] * size[keep], V[keep]
+
+
+# ----------------------------------------------------- kernels and arrays, as the script reads them
+
+#: Numbers may be multiples of a power of 1/2, as ages and sketches are: its exponents.
+_GRID_BITS = (0, SKETCH_BITS)
+#: Whole numbers, from the shortest.
+_WHOLE = (("i1", np.int8), ("i2", np.int16), ("i4", np.int32))
+
+
+def kernel_tree(kernel: sk.Kernel) -> Tree | None:
+    """Return a kernel as a tree, or None if the script does not know all of its parts."""
+    entry = KERNELS.get(type(kernel))
+    found = entry.page(kernel) if entry is not None and entry.page is not None else None
+    if found is None:
+        return None
+    tree = [kernel_tree(part) if isinstance(part, sk.Kernel) else part for part in found]
+    return None if None in tree else tree
+
+
+class Arrays:
+    """The arrays of one page: each is kept once and known by its number."""
+
+    def __init__(self) -> None:
+        self.written: list[dict[str, Any]] = []
+        self._known: dict[tuple[tuple[int, ...], bytes], int] = {}
+
+    def add(self, array: Array) -> int:
+        """Return the number of an array."""
+        whole = np.ascontiguousarray(array, dtype="<f8")
+        key = (whole.shape, whole.tobytes())
+        if key not in self._known:
+            self._known[key] = len(self.written)
+            self.written.append(_encoded(whole))
+        return self._known[key]
+
+    @property
+    def size(self) -> int:
+        """How many characters of the page all of them take."""
+        return sum(len(each["data"]) for each in self.written)
+
+
+def _encoded(array: Array) -> dict[str, Any]:
+    kind, steps, stored = "f8", 0, array
+    for step in _GRID_BITS:
+        scaled = np.ldexp(array, step)
+        if array.size and np.all(scaled == np.rint(scaled)):
+            fits = [(name, t) for name, t in _WHOLE if np.abs(scaled).max() <= np.iinfo(t).max]
+            if fits:
+                kind, steps, stored = fits[0][0], step, scaled.astype(fits[0][1])
+                break
+    data = base64.b64encode(stored.astype(f"<{kind}").tobytes()).decode()
+    return {"shape": list(array.shape), "kind": kind, "steps": steps, "data": data}
+
+
+# ------------------------------------------------------------------------- what the script is given
+
+#: Places of a grid along one input, or along each of two, and how far beyond the people it goes, as
+#: a share of their range.
+LINE_PLACES, SIDE_PLACES, BEYOND_SHARE = 1601, 121, 0.25
+#: Nodes of the integral over rates, as many as Python uses for quantiles of counts.
+NODES = 40
+#: Digits of the numbers of a grid.
+DIGITS = 7
+
+
+def page_data(predictions: Predictions, inputs: list[Input]) -> dict[str, Any]:
+    """Return everything the script needs; ``model`` is exact, ``grid`` stands in for it."""
+    release = predictions.release
+    model = page_model(release)
+    written = None if model is None else model.written()
+    data: dict[str, Any] = {
+        "kind": predictions.script,
+        "inputs": [_input(each) for each in inputs],
+        "names": predictions.names,
+        "bounds": [predictions.bounds(number) for number in range(len(predictions.names))],
+        "classes": predictions.classes,
+        "tail": -NORMAL_95,
+        "model": written,
+        "grid": _grid(predictions, inputs) if written is None and len(inputs) <= 2 else None,
+    }
+    if predictions.script == "count":
+        node, weight = np.polynomial.hermite_e.hermegauss(NODES)
+        data["rate"] = release.rate
+        data["hermite"] = {"node": node.tolist(), "weight": (weight / weight.sum()).tolist()}
+    return data
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """Return JSON that can stand inside a page: no ``<`` of it can end its element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _input(one: Input) -> dict[str, Any]:
+    """Return an input, and how the script makes columns of the model of a place along it."""
+    found: dict[str, Any] = {"name": one.name, "lo": one.lo, "hi": one.hi, "at": one.median}
+    column = one.column
+    if one.levels is not None:
+        found["levels"] = one.levels
+    if isinstance(column, Category):
+        found["encode"] = {"levels": len(column.levels)}
+    elif column != Number():
+        shift, scale = getattr(column, "shift", 0.0), getattr(column, "scale", 1.0)
+        found["encode"] = {"shift": shift, "scale": scale, "flag": column.width > 1}
+    if isinstance(column, Date):
+        found["origin"] = column.origin
+    return found
+
+
+def _grid(predictions: Predictions, inputs: list[Input]) -> dict[str, Any]:
+    """Return predictions on a grid, over the inputs and a little beyond."""
+    count = LINE_PLACES if len(inputs) == 1 else SIDE_PLACES
+    sides = []
+    for each in inputs:
+        spare = BEYOND_SHARE * (each.hi - each.lo)
+        sides.append(np.linspace(each.lo - spare, each.hi + spare, count))
+    if len(sides) == 1:
+        points = sides[0][:, None]
+    else:
+        points = np.column_stack([np.tile(sides[0], count), np.repeat(sides[1], count)])
+    series = predictions.with_all_classes(predictions.at(points, person=True))
+    return {"sides": [s.tolist() for s in sides], "series": [_written(one) for one in series]}
+
+
+def _written(one: Series) -> dict[str, Any]:
+    def digits(values: Array) -> list[float]:
+        return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
+
+    found: dict[str, Any] = {"name": one.name}
+    found |= {name: digits(getattr(one, name)) for name in ("value", "low", "high")}
+    if one.person is not None:
+        found["person"] = [digits(end) for end in one.person]
+    return found

@@ -17,7 +17,7 @@ from cloakgp.drawing.predictions import predictions_of
 from cloakgp.errors import escape
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.statement import statement
-from cloakgp.report.attacker import guess_of, percent
+from cloakgp.report.attacker import best_guess_rate, percent
 from cloakgp.report.html import sections
 
 if TYPE_CHECKING:
@@ -242,8 +242,8 @@ def _justification(release: Release) -> str:
         f"The noise is the least that the guarantee allows ({_noise_name(release)}): "
         f"σ = {release.noisy.sigma:.6g} for each unit of sensitivity. The best "
         "attacker tells two values of one person apart at most "
-        f"{percent(guess_of(release))} of the time. Sensitivity and noise can be worked out again "
-        "from the file by anybody."
+        f"{percent(best_guess_rate(release))} of the time. Sensitivity and noise can be worked out "
+        "again from the file by anybody."
     )
     return f"{said} {check_fit(release).sentence}" if can_be_checked(release) else said
 

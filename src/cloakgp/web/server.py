@@ -43,14 +43,14 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     return found
 
 
-def session_of(listening: socket.socket, host: str) -> Session:
+def open_session(listening: socket.socket, host: str) -> Session:
     """Return fresh keys for the address that was bound."""
     return Session(host, listening.getsockname()[1])
 
 
 def serve_release(path: Path, listening: socket.socket, host: str, say: Say) -> None:
     """Serve the page of a release until Ctrl-C."""
-    session = session_of(listening, host)
+    session = open_session(listening, host)
     app = release_app(Release.load(path), session)
     say(f"Explore {printable(path)} at {session.link}\nCtrl-C ends the server.")
     _run(app, listening)
@@ -58,7 +58,7 @@ def serve_release(path: Path, listening: socket.socket, host: str, say: Say) -> 
 
 def serve_planner(planner: Planner, listening: socket.socket, host: str, say: Say) -> None:
     """Serve the planner until Ctrl-C, and say at the end what became of the budget."""
-    session, worker = session_of(listening, host), Worker()
+    session, worker = open_session(listening, host), Worker()
     planner.check()
     app = planner_app(planner, session, worker)
     say(f"Plan a release of {printable(planner.data)} at {session.link}\nCtrl-C ends the server.")

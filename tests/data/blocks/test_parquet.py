@@ -82,7 +82,7 @@ def test_values_that_cannot_be_read_are_not_quoted(tmp_path, monkeypatch):
     def fail(column):
         raise ValueError(f"cannot convert {column}")
 
-    monkeypatch.setattr("cloakgp.data.blocks.parquet.floats_of", fail)
+    monkeypatch.setattr("cloakgp.data.blocks.parquet.as_floats", fail)
     with pytest.raises(TableError, match="private column y") as caught:
         y.parts[0].read()
     assert SECRET not in str(caught.value)

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakgp.data.blocks.parquet import BATCH_ROWS, RowRange, ScannedFile, ranges_of, size_of
+from cloakgp.data.blocks.parquet import (
+    BATCH_ROWS,
+    RowRange,
+    ScannedFile,
+    cut_into_ranges,
+    file_size,
+)
 from cloakgp.errors import TableError
 
 FILE = ScannedFile("people.parquet", None, ())
@@ -26,13 +32,13 @@ def rows_of(found, groups):
 
 @given(st.lists(st.integers(0, 40), max_size=12), st.integers(1, 25))
 def test_ranges_hold_every_row_once_in_order_and_are_not_too_long(groups, most):
-    found = ranges_of(FILE, groups, most)
+    found = cut_into_ranges(FILE, groups, most)
     assert list(rows_of(found, groups)) == list(range(sum(groups)))
     assert all(0 < part.rows <= most for part in found)
 
 
 def test_small_groups_are_gathered_and_large_ones_cut():
-    found = ranges_of(FILE, [3, 3, 3, 25, 1, 10], 10)
+    found = cut_into_ranges(FILE, [3, 3, 3, 25, 1, 10], 10)
     assert [(part.first, part.last, part.skipped, part.rows) for part in found] == [
         (0, 3, 0, 9),
         (3, 4, 0, 10),
@@ -50,7 +56,7 @@ def scanned(tmp_path):
     path = tmp_path / "people.parquet"
     rows = BATCH_ROWS + 1000
     pq.write_table(pa.table({"a": np.arange(rows), "b": np.arange(rows)}), path)
-    return ScannedFile(str(path), size_of(path), (rows,))
+    return ScannedFile(str(path), file_size(path), (rows,))
 
 
 def test_any_rows_of_a_group_are_read_across_batches(scanned):
@@ -102,7 +108,7 @@ def test_a_damaged_file_is_called_so(scanned):
     with open(scanned.path, "r+b") as file:
         file.seek(4)
         file.write(b"\xff" * 4000)
-    damaged = ScannedFile(scanned.path, size_of(scanned.path), scanned.groups)
+    damaged = ScannedFile(scanned.path, file_size(scanned.path), scanned.groups)
     with pytest.raises(TableError, match="it is damaged") as caught:
         RowRange(damaged, 0, 1, 0, 5).read(["a"])
     assert caught.value.__context__ is None

@@ -8,11 +8,11 @@ from combine_cases import chosen, heights, pair
 
 from cloakgp import Release
 from cloakgp.privacy import Spend, gaussian_epsilon, privacy_profile, total_guarantee
-from cloakgp.release.combine.pooled import check_overlap, delta_of, epsilon_of, spends_of
+from cloakgp.release.combine.pooled import check_overlap, common_delta, joint_epsilon, joint_spends
 from cloakgp.release.combine.statement import combined_statement
 from cloakgp.release.spec import ChosenBounds
 from cloakgp.release.statement import best_guess, guess_within
-from cloakgp.report.attacker import guess_of
+from cloakgp.report.attacker import best_guess_rate
 
 
 def test_by_default_a_person_may_be_in_all_releases_and_has_paid_for_each():
@@ -25,14 +25,14 @@ def test_by_default_a_person_may_be_in_all_releases_and_has_paid_for_each():
     assert exact <= both.total_epsilon <= exact * (1.0 + 1e-3)  # four digits, rounded up
     assert privacy_profile(sigma, both.total_epsilon) <= 1e-5
     assert max(m.epsilon for m in members) < both.epsilon < sum(m.epsilon for m in members)
-    assert guess_of(both) == pytest.approx(best_guess(sigma))
+    assert best_guess_rate(both) == pytest.approx(best_guess(sigma))
 
 
 def test_pure_epsilons_add_up_and_need_no_delta():
     members = pair("bounds, noise, budgets")
     both = Release.combine(members)
     assert (both.total_epsilon, both.delta) == (3.0, 0.0)
-    assert guess_of(both) == guess_within(3.0, 0.0)
+    assert best_guess_rate(both) == guess_within(3.0, 0.0)
 
 
 @pytest.mark.parametrize(("name", "delta"), [("bounds, noise, budgets", 0.0), ("gaussian", 1e-5)])
@@ -40,7 +40,7 @@ def test_disjoint_people_have_paid_for_the_largest_alone(name, delta):
     members = pair(name)
     both = Release.combine(members, people="disjoint")
     assert (both.total_epsilon, both.delta) == (2.0, delta)
-    assert guess_of(both) == max(map(guess_of, members))
+    assert best_guess_rate(both) == max(map(best_guess_rate, members))
 
 
 def test_iterations_share_a_budget_and_count_once():
@@ -55,7 +55,7 @@ def test_choices_of_settings_are_part_of_what_is_paid(name, kind):
     first, second = pair(name)
     members = (chosen(first), second)
     both = Release.combine(members)
-    kinds = sorted(spend.kind for spend in spends_of(members))
+    kinds = sorted(spend.kind for spend in joint_spends(members))
     assert kinds == sorted(["bounded-range", kind, kind])
     assert both.epsilon > Release.combine([first, second]).epsilon
     # Nobody knows what was seen before the choice, so it costs at least what it costs first.
@@ -63,7 +63,7 @@ def test_choices_of_settings_are_part_of_what_is_paid(name, kind):
         [members[0].selection.spend, *first.spends, *second.spends], both.delta
     )
     assert both.epsilon >= first_of_all
-    assert guess_of(both) == guess_within(both.epsilon, both.delta)
+    assert best_guess_rate(both) == guess_within(both.epsilon, both.delta)
     apart = Release.combine(members, people="disjoint")
     assert apart.epsilon == max(members[0].total_epsilon, second.epsilon)
 
@@ -75,11 +75,11 @@ def test_choices_of_bounds_are_part_of_what_is_paid_and_are_stated(name, kind):
     bounds = ChosenBounds(0.5, tuple(sorted(set(grid))), (0.01, 0.99), (0.01, 0.99), 3.0)
     members = (replace(first, bounds_choice=bounds), second)
     both = Release.combine(members)
-    kinds = sorted(spend.kind for spend in spends_of(members))
+    kinds = sorted(spend.kind for spend in joint_spends(members))
     assert kinds == ["bounded-range", "bounded-range", kind, kind]
     assert both.choices == bounds.spends
     assert both.epsilon > Release.combine([first, second]).epsilon
-    assert guess_of(both) == guess_within(both.epsilon, both.delta)
+    assert best_guess_rate(both) == guess_within(both.epsilon, both.delta)
     page = combined_statement(both)
     assert "the private choice of its bounds included" in page
     assert "Release 1: Values count within bounds that were chosen privately, see above" in page
@@ -88,14 +88,14 @@ def test_choices_of_bounds_are_part_of_what_is_paid_and_are_stated(name, kind):
 
 def test_no_noise_is_no_guarantee():
     members = [heights(s, epsilon=np.inf) for s in (1, 2)]
-    assert epsilon_of(members, "unknown") == np.inf
-    assert guess_of(Release.combine(members)) == 1.0
+    assert joint_epsilon(members, "unknown") == np.inf
+    assert best_guess_rate(Release.combine(members)) == 1.0
 
 
 def test_the_largest_delta_is_that_of_all():
-    assert delta_of(pair("gaussian")) == 1e-5
-    assert delta_of(pair("both noises")) == 1e-5
-    assert delta_of(pair("learnt")) == 0.0
+    assert common_delta(pair("gaussian")) == 1e-5
+    assert common_delta(pair("both noises")) == 1e-5
+    assert common_delta(pair("learnt")) == 0.0
 
 
 def test_only_two_things_can_be_said_of_people():

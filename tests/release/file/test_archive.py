@@ -338,13 +338,13 @@ def test_a_full_disk_leaves_the_old_release_and_nothing_else(path, monkeypatch):
 
 def test_an_interrupt_between_two_pieces_leaves_the_old_release(path, monkeypatch):
     before = path.read_bytes()
-    whole = archive.encoding_of
+    whole = archive.encode_archive
 
     def interrupted(contents):
         yield whole(contents)[0]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(archive, "encoding_of", interrupted)
+    monkeypatch.setattr(archive, "encode_archive", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_archive(path, {}, {"a": np.zeros(10)})
     assert path.read_bytes() == before

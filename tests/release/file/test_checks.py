@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.checks import check_array, check_number, check_range
+from cloakgp.release.file.schema import check_array, check_number, check_range
 
 
 @pytest.mark.parametrize("value", [-1.0, 2.5, math.nan, math.inf])

@@ -16,7 +16,7 @@ from cloakgp.data.table import MOST_EXACT
 from cloakgp.errors import ReleaseFileError
 from cloakgp.release.file import cost
 from cloakgp.release.file.archive import OF_CONTAINER, read_archive, write_archive
-from cloakgp.release.file.cost import Sizes, check_cost, cost_of, kernel_cost
+from cloakgp.release.file.cost import Sizes, check_cost, count_cost, kernel_cost
 
 FOLDER = Path(__file__).parents[2] / "saved" / "releases-0.1.0"
 RBF = {"class": "RBF", "params": {"length_scale": 5.0, "length_scale_bounds": "fixed"}}
@@ -161,7 +161,7 @@ def test_a_small_file_that_asks_for_too_much_is_refused_before_anything_is_made(
 def limit_at(monkeypatch, share, release):
     """Set the limits to a share of what a release takes."""
     models = release._models(*release.contents())
-    costs = [cost_of(sizes) for sizes in models]
+    costs = [count_cost(sizes) for sizes in models]
     memory = 8.0 * (sum(c.held for c in costs) + max(c.passing for c in costs))
     monkeypatch.setattr(cost, "MOST_BYTES", share * memory)
     monkeypatch.setattr(cost, "MOST_OPERATIONS", share * sum(c.work for c in costs))
@@ -254,6 +254,6 @@ def test_reading_takes_no_more_memory_than_was_counted(tmp_path):
     finally:
         tracemalloc.stop()
     (sizes,) = release._models(*release.contents())
-    held, passing, _ = cost_of(sizes)
+    held, passing, _ = count_cost(sizes)
     assert len(sizes.family) == 14
     assert peak < 8.0 * (held + passing)

@@ -7,18 +7,18 @@ import zlib
 import pytest
 
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.layout import (
+from cloakgp.release.file.archive import (
     ArchiveEntry,
+    archive_length,
     check_directory,
     check_length,
-    directory_of,
-    length_of,
+    encode_directory,
     read_header,
 )
 
 CONTENTS = {"manifest.json": b"{}", "a.npy": b"numbers", "empty.npy": b""}
 ENTRIES = [ArchiveEntry(name, len(data), zlib.crc32(data)) for name, data in CONTENTS.items()]
-FILE = b"".join(e.header + CONTENTS[e.name] for e in ENTRIES) + directory_of(ENTRIES)
+FILE = b"".join(e.header + CONTENTS[e.name] for e in ENTRIES) + encode_directory(ENTRIES)
 
 
 def at_the_directory(data):
@@ -36,7 +36,7 @@ def test_any_zip_tool_reads_it():
 
 
 def test_it_is_as_long_as_it_says():
-    assert len(FILE) == length_of(ENTRIES)
+    assert len(FILE) == archive_length(ENTRIES)
     file = io.BytesIO(FILE)
     for entry in ENTRIES:
         assert read_header(file, entry.name) == entry
@@ -50,7 +50,10 @@ def test_it_is_as_long_as_it_says():
     [
         (FILE[:-1], "cut short"),
         (FILE + b"x", "1 bytes too many"),
-        (FILE[: -len(directory_of(ENTRIES))] + ENTRIES[1].header, "'a.npy' is not in the manifest"),
+        (
+            FILE[: -len(encode_directory(ENTRIES))] + ENTRIES[1].header,
+            "'a.npy' is not in the manifest",
+        ),
     ],
     ids=["shorter", "longer", "one more"],
 )
@@ -60,7 +63,7 @@ def test_another_length_is_refused(data, reason):
 
 
 def test_every_other_directory_is_refused():
-    for place in range(length_of(ENTRIES) - len(directory_of(ENTRIES)), len(FILE)):
+    for place in range(archive_length(ENTRIES) - len(encode_directory(ENTRIES)), len(FILE)):
         changed = bytearray(FILE)
         changed[place] ^= 1
         with pytest.raises(ReleaseFileError, match="differs from the standard encoding"):

@@ -9,10 +9,10 @@ from cloakgp.errors import ReleaseFileError
 from cloakgp.release.file.npy import (
     DESCR,
     ArrayHeader,
+    as_bytes,
     check_name,
     check_shape,
     check_storable,
-    numbers_of,
 )
 
 
@@ -21,7 +21,7 @@ from cloakgp.release.file.npy import (
 def test_numpy_reads_what_is_written(dtype, shape):
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
     header = ArrayHeader(dtype, shape)
-    data = header.encoded + bytes(numbers_of(array))
+    data = header.encoded + bytes(as_bytes(array))
     assert len(header.encoded) % 64 == 0
     assert len(data) == header.size
     found = np.load(io.BytesIO(data), allow_pickle=False)
@@ -31,8 +31,8 @@ def test_numpy_reads_what_is_written(dtype, shape):
 
 def test_numbers_are_in_c_order_whatever_the_array_is():
     array = np.arange(6.0).reshape(2, 3)
-    assert bytes(numbers_of(np.asfortranarray(array))) == array.tobytes()
-    assert bytes(numbers_of(array.astype(">f8").astype("f8"))) == array.tobytes()
+    assert bytes(as_bytes(np.asfortranarray(array))) == array.tobytes()
+    assert bytes(as_bytes(array.astype(">f8").astype("f8"))) == array.tobytes()
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "../a", "a" * 65, "ä", 7], ids=repr)

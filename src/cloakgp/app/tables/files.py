@@ -27,7 +27,7 @@ from cloakgp.app.tables.numerals import (
     number_format,
     parse_number,
 )
-from cloakgp.data.arrow import check_dots, floats_of, kind_of, open_parquet
+from cloakgp.data.arrow import as_floats, check_dots, kind_of, open_parquet
 from cloakgp.data.blocks.parquet import column_of_type
 from cloakgp.data.columns import Boolean, Column, Date
 from cloakgp.data.frames import all_series
@@ -197,7 +197,7 @@ class ParquetTable:
     def numbers(self, name: str) -> NumberColumn:
         """Return a column as floats."""
         column, rows = self.table[name], self.table.num_rows
-        values = floats_of(column)
+        values = as_floats(column)
         if values is None:
             format = "dates" if kind_of(column.type) == "dates" else None
             return NumberColumn(np.full(rows, math.nan), 0, Counter({format: rows}))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.data.arrow import check_dots, decoded, floats_of, kind_of, open_parquet
+from cloakgp.data.arrow import as_floats, check_dots, decoded, kind_of, open_parquet
 from cloakgp.data.blocks.table import (
     LEVELS,
     Array,
@@ -47,7 +47,7 @@ class ScannedFile:
 
     def check(self, groups: tuple[int, ...] | None = None) -> None:
         """Refuse a file that has changed since; ``groups`` are those found now, if any."""
-        if size_of(self.path) != self.size or groups not in (None, self.groups):
+        if file_size(self.path) != self.size or groups not in (None, self.groups):
             raise TableError(
                 f"{printable(self.path)} has changed since it was scanned, so its rows are no "
                 "longer those that were planned with; scan it again"
@@ -102,7 +102,7 @@ class RowRange:
                 return
 
 
-def ranges_of(file: ScannedFile, groups: Sequence[int], most: int) -> list[RowRange]:
+def cut_into_ranges(file: ScannedFile, groups: Sequence[int], most: int) -> list[RowRange]:
     """Return parts of at most ``most`` rows: groups together while they fit, large ones cut."""
     found: list[RowRange] = []
     first, rows = 0, 0
@@ -125,7 +125,7 @@ def group_rows(file: Any) -> tuple[int, ...]:
     return tuple(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
 
 
-def size_of(path: str | Path) -> int | None:
+def file_size(path: str | Path) -> int | None:
     """Return the size of a file, which changes with its rows; None if there is none."""
     with contextlib.suppress(OSError):
         return os.stat(path).st_size
@@ -150,7 +150,7 @@ class ParquetInputs:
             return encoded(self.inputs, table, self.source.where)
         values = np.empty((self.rows, len(self.names)))
         for place, name in enumerate(self.names):
-            floats = floats_of(table[name])
+            floats = as_floats(table[name])
             if floats is None:
                 raise TableError(f"{input_column(self.source.where, name)} is not a number")
             values[:, place] = floats
@@ -195,7 +195,7 @@ def _private(column: Any) -> NDArray[Any]:
     whole = types.is_integer(plain.type) or types.is_boolean(plain.type)
     if whole and not plain.null_count:
         return np.asarray(plain.to_numpy())
-    floats = floats_of(plain)
+    floats = as_floats(plain)
     if floats is not None:
         return floats
     return _labels(plain)
@@ -268,12 +268,12 @@ def scan(
     found: dict[str, Column | str] = {}
     for place in _files(Path(path).absolute()):
         # Before it is opened: a file that is replaced in between has changed.
-        size = size_of(place)
+        size = file_size(place)
         file = open_parquet(place, "only Parquet is scanned; convert it, or keep it elsewhere")
         _check_schema(place, file, public, private, kinds)
         found |= {name: column_of_type(file.schema_arrow.field(name).type) for name in public}
         scanned = ScannedFile(str(place), size, group_rows(file))
-        ranges += ranges_of(
+        ranges += cut_into_ranges(
             scanned, scanned.groups, min(MAX_PART_ROWS, max(MAX_PART_NUMBERS // wide, 1))
         )
     if not ranges:

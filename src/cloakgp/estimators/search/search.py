@@ -24,7 +24,7 @@ from cloakgp.data.frames import column_names
 from cloakgp.data.table import outputs_in_order
 from cloakgp.errors import NotPrivateWarning, warn_user
 from cloakgp.estimators.base import checked_plan
-from cloakgp.estimators.bounds import check_private, told_of, unrecorded
+from cloakgp.estimators.bounds import check_private, choice_facts, unrecorded
 from cloakgp.estimators.classification import PrivateGPClassifier
 from cloakgp.estimators.parameters import accepts_max_rows, documented
 from cloakgp.estimators.search.planning import (
@@ -46,7 +46,7 @@ from cloakgp.estimators.spending import (
 from cloakgp.privacy import Choice, Noise, Selection, Spend, select, select_labels
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
-from cloakgp.release.bounds_plan import total_of
+from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.release import Release
 from cloakgp.release.request import OF_SPENDS
 from cloakgp.release.search_plan import SearchPlan
@@ -356,7 +356,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         before = unrecorded(self.estimator.bounds, ledger, dataset)
         spends, stated = (*before, *plan.spends), plan.total_epsilon
         if before:
-            stated = total_of(spends, plan.delta)
+            stated = cached_total(spends, plan.delta)
         return partial(
             ledger.spend,
             dataset,
@@ -368,7 +368,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
                 "loss": plan.loss,
                 "selection_epsilon": plan.selection_epsilon,
                 "release_epsilon": plan.release_epsilon if plan.refit else None,
-                **told_of(self.estimator.bounds),
+                **choice_facts(self.estimator.bounds),
             },
             release_id=release_id,
             inputs=people,
@@ -561,7 +561,7 @@ def completed(release: Release, limit: RowLimit | None) -> Release:
     if bounds is None:
         return release
     spends = (*release.choices, Spend.of(release.spec.budget))
-    total = total_of(spends, release.delta)
+    total = cached_total(spends, release.delta)
     return replace(release, bounds_choice=replace(bounds, total_epsilon=total))
 
 

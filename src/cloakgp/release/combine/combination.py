@@ -13,8 +13,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cloakgp.privacy import NoisySketch, Sketch, Spend
-from cloakgp.release.combine.contents import check_combined, combined_to_archive, models_of
-from cloakgp.release.combine.pooled import Overlap, delta_of, epsilon_of, spends_of
+from cloakgp.release.combine.contents import check_combined, combined_to_archive, count_member_sizes
+from cloakgp.release.combine.pooled import Overlap, common_delta, joint_epsilon, joint_spends
 from cloakgp.release.combine.statement import combined_statement
 from cloakgp.release.combine.verify import verify_combination
 from cloakgp.release.file.cost import Sizes
@@ -55,11 +55,11 @@ class Combination(Release, of=Numbers, several=True):
     @cached_property
     def epsilon(self) -> float:
         """The ε that holds for everybody at ``delta``, choices of settings and bounds included."""
-        return epsilon_of(self.members, self.overlap)
+        return joint_epsilon(self.members, self.overlap)
 
     @property
     def delta(self) -> float:
-        return delta_of(self.members)
+        return common_delta(self.members)
 
     @property
     def total_epsilon(self) -> float:
@@ -67,7 +67,7 @@ class Combination(Release, of=Numbers, several=True):
 
     @property
     def spends(self) -> tuple[Spend, ...]:
-        return spends_of(self.members)
+        return joint_spends(self.members)
 
     @property
     def choices(self) -> tuple[Spend, ...]:
@@ -100,7 +100,7 @@ class Combination(Release, of=Numbers, several=True):
         return combined_to_archive(self)
 
     def _models(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Sizes]:
-        return models_of(check_combined(manifest, arrays), arrays)
+        return count_member_sizes(check_combined(manifest, arrays), arrays)
 
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"

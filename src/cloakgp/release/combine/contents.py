@@ -29,10 +29,10 @@ from cloakgp.release.file.manifest import (
     Head,
     Manifest,
     check_fields,
+    count_sizes,
+    encode_prior,
     from_archive,
-    prior_of,
     refusing,
-    sizes_of,
     to_archive,
 )
 from cloakgp.release.file.model import PriorCodec, read_kernel
@@ -100,7 +100,7 @@ def is_combined(manifest: dict[str, Any]) -> bool:
 
 def combined_to_archive(combination: Combination) -> tuple[dict[str, Any], Arrays]:
     """Return everything that a stranger needs to predict and to check every release again."""
-    prior, arrays = prior_of(combination.spec)
+    prior, arrays = encode_prior(combination.spec)
     releases = []
     for number, member in enumerate(combination.members, start=1):
         fields, own = to_archive(member)
@@ -133,7 +133,7 @@ def members_from_archive(
     with refusing():
         checked = check_combined(own_fields(manifest), arrays)
     if not large:
-        check_cost(models_of(checked, arrays), arrays)
+        check_cost(count_member_sizes(checked, arrays), arrays)
     by_member = _by_member(arrays)
     return [
         from_archive(own, by_member[number], large=True)  # all of them were counted
@@ -141,11 +141,11 @@ def members_from_archive(
     ]
 
 
-def models_of(manifest: CombinedManifest, arrays: Arrays) -> list[Sizes]:
+def count_member_sizes(manifest: CombinedManifest, arrays: Arrays) -> list[Sizes]:
     """Return the sizes of the model of every release, and of that of all together."""
     by_member, shared = _by_member(arrays), manifest.combination
     alone = [
-        sizes_of(typed(own, Manifest), by_member[number])
+        count_sizes(typed(own, Manifest), by_member[number])
         for number, own in enumerate(shared.releases, start=1)
     ]
     together = Sizes(

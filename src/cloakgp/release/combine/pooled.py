@@ -25,7 +25,7 @@ from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.privacy import Budget, Spend, total_guarantee
 from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.diagnostics import has_default_family
-from cloakgp.release.outputs import Counts, Outcome
+from cloakgp.release.outputs import Counts, Outcome, Rate
 from cloakgp.release.published import Published
 from cloakgp.release.request import same_setting
 from cloakgp.release.spec import Array, PooledRows, ReleaseSpec, at_prior_mean
@@ -47,21 +47,21 @@ def check_overlap(people: str) -> Overlap:
     return people  # type: ignore[return-value]
 
 
-def delta_of(members: Sequence[Published]) -> float:
+def common_delta(members: Sequence[Published]) -> float:
     """Return the δ that everything together is stated for: the largest of the releases."""
     return max(member.delta for member in members)
 
 
-def epsilon_of(members: Sequence[Published], people: Overlap) -> float:
-    """Return the ε that holds for everybody, at ``delta_of`` the releases."""
+def joint_epsilon(members: Sequence[Published], people: Overlap) -> float:
+    """Return the ε that holds for everybody, at ``common_delta`` the releases."""
     if people == "disjoint":
         return max(member.total_epsilon for member in members)
     if not all(part.noisy.sigma > 0.0 for member in members for part in member.parts):
         return math.inf
-    return round_up(total_guarantee(spends_of(members), delta_of(members)), DIGITS)
+    return round_up(total_guarantee(joint_spends(members), common_delta(members)), DIGITS)
 
 
-def spends_of(members: Sequence[Published]) -> tuple[Spend, ...]:
+def joint_spends(members: Sequence[Published]) -> tuple[Spend, ...]:
     """Return what a person has paid who is in all of the releases.
 
     Choices come last, where they count most: they may have been made after other releases were
@@ -212,7 +212,7 @@ def shared_prior(members: Sequence[Published], learn: bool = False) -> SharedPri
     numbers, width = specs[0].likelihood is None, float(np.max(hi - lo))
     families = [each.family for each in specs if each.family is not None]
     if learn or (len(families) == len(specs) and all(map(has_default_family, specs))):
-        X, counts = rows_of(members)
+        X, counts = stack_rows(members)
         scale, spreads = width if numbers else 1.0, specs[0].spreads
         family = default_family(X, specs[0].outcome.scales, scale, counts, spreads)
         prior = _of_family(family, (hi - lo) / width if numbers else np.ones_like(lo))
@@ -286,7 +286,7 @@ def _mean(members: Sequence[Published], prior: SharedPrior) -> Array:
     if np.all(means == means[0]):
         return means[0]
     mean: Array = np.average(means, axis=0, weights=[m.spec.people for m in members])
-    std = prior.unit * _prior_std(rows_of(members)[0], prior)
+    std = prior.unit * _prior_std(stack_rows(members)[0], prior)
     if np.any(np.abs(means - mean) > std):
         raise ParameterError(
             "the prior means of these releases differ by more than their priors allow for ({}, "
@@ -331,7 +331,7 @@ def spanned(members: Sequence[Published]) -> tuple[Array, Array]:
     return lo, np.max([member.spec.hi for member in members], axis=0)
 
 
-def rows_of(members: Sequence[Published]) -> tuple[Array, Array | None]:
+def stack_rows(members: Sequence[Published]) -> tuple[Array, Array | None]:
     """Return the rows of all models, and how many people are at each, if that is not one."""
     specs = [member.spec for member in members]
     X = np.vstack([each.X for each in specs])
@@ -362,8 +362,8 @@ def pooled_spec(members: Sequence[Published], prior: SharedPrior) -> ReleaseSpec
         prior_mean=prior.mean,
         unit=prior.unit,
         # The noise is that of the releases: none is added.
-        budget=_no_noise(delta_of(members)),
-        design="cells" if delta_of(members) == 0.0 else specs[0].design,
+        budget=_no_noise(common_delta(members)),
+        design="cells" if common_delta(members) == 0.0 else specs[0].design,
         decode="bayes",
         feature_names=specs[0].feature_names,
         inputs=specs[0].inputs,
@@ -379,7 +379,7 @@ def _no_noise(delta: float) -> Budget:
 
 
 def _model(members: Sequence[Published], prior: SharedPrior) -> LinearModel:
-    X, counts = rows_of(members)
+    X, counts = stack_rows(members)
     if prior.family is not None:
         most = max(prior.family.settings, key=lambda setting: setting.weight)
         approximation: Approximation = "dtc" if prior.approximation == "dtc" else "fitc"
@@ -405,7 +405,10 @@ def _outcome(members: Sequence[Published]) -> Outcome:
         return first
     exposure = np.concatenate([m.spec.outcome.arrays()["exposure"] for m in members])
     caps = [np.full(len(m.spec.X), int(m.spec.hi[0])) for m in members]
-    return Counts(exposure, np.concatenate(caps).astype(np.int64))
+    # As earlier versions do, if they have made all of them.
+    new = any(isinstance(m.spec.outcome, Counts) and m.spec.outcome.averaged for m in members)
+    rate: Rate = "median" if new else "mean"
+    return Counts(exposure, np.concatenate(caps).astype(np.int64), rate)
 
 
 def _workload(members: Sequence[Published]) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cloakgp.errors import escape
 from cloakgp.privacy.accounting.profiles import total_mu
-from cloakgp.release.combine.pooled import DIGITS, epsilon_of
+from cloakgp.release.combine.pooled import DIGITS, joint_epsilon
 from cloakgp.release.statement import (
     IN_GENERAL,
     NOT_PRIVATE,
@@ -148,7 +148,7 @@ def _not_protected(combination: Combination) -> str:
 
 def _meaning(combination: Combination) -> str:
     members = combination.members
-    composed = shown(epsilon_of(members, "unknown"))
+    composed = shown(joint_epsilon(members, "unknown"))
     total = f"epsilon = {shown(combination.epsilon)} and delta = {combination.delta:g}"
     if combination.overlap == "disjoint":
         said = (

@@ -8,7 +8,7 @@ from cloakgp.errors import DecodeError
 from cloakgp.release.combine.pooled import gathered_members
 from cloakgp.release.combine.statement import for_whom
 from cloakgp.release.decode import check_decoding
-from cloakgp.release.file.archive import digests_of
+from cloakgp.release.file.archive import compute_digests
 from cloakgp.release.file.manifest import to_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 from cloakgp.release.verify import FILE_ALONE, Check, VerificationReport, verify
@@ -66,7 +66,7 @@ def _member(number: int, member: Published, report: VerificationReport) -> Check
 def _hash_of(member: Published) -> str:
     """Return the hash of the file of one release, which is the one that its publisher has."""
     try:
-        digest = digests_of(*to_archive(member))["sha256"]
+        digest = compute_digests(*to_archive(member))["sha256"]
     except ValueError:  # a kernel that no file can hold
         return ""
     return f"; its own file has sha256 {digest.hex()}"

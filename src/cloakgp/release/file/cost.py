@@ -67,7 +67,7 @@ class Sizes:
     entries: int = 0  # numbers in the file; letters of its labels, all as long as the longest
 
 
-def cost_of(sizes: Sizes) -> LoadingCost:
+def count_cost(sizes: Sizes) -> LoadingCost:
     """Return what loading and verifying a release takes, and decoding it once."""
     N, D, r, M = sizes.rows, sizes.outputs, sizes.values, sizes.inducing
     S, K, F = max(len(sizes.terms), 1), sizes.kernel, sizes.family
@@ -163,7 +163,7 @@ def _ratio(one: Any, other: Any) -> float:
 def check_cost(models: Sequence[Sizes], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Refuse a file whose models, all of which are kept, ask for too much memory or work."""
     size = sum(array.nbytes for array in arrays.values())
-    costs = [cost_of(sizes) for sizes in models]
+    costs = [count_cost(sizes) for sizes in models]
     memory = 8.0 * (sum(cost.held for cost in costs) + max(cost.passing for cost in costs))
     work = sum(cost.work for cost in costs)
     most_memory, most_work = (

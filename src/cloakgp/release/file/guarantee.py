@@ -22,8 +22,8 @@ from cloakgp.privacy.choice.selection import Mechanism as ChoiceMechanism
 from cloakgp.privacy.mechanism.budget import Mechanism
 from cloakgp.privacy.mechanism.calibration import LARGEST_DELTA, SMALLEST_DELTA, Calibration
 from cloakgp.release.decoder import Decode
-from cloakgp.release.file.checks import LARGEST, check_array, check_number, check_range
 from cloakgp.release.file.schema import (
+    LARGEST,
     Arrays,
     Count,
     Epsilon,
@@ -33,7 +33,10 @@ from cloakgp.release.file.schema import (
     Section,
     Share,
     TotalEpsilon,
+    check_array,
+    check_number,
     check_printable,
+    check_range,
 )
 from cloakgp.release.spec import (
     MOST_ITERATIONS,

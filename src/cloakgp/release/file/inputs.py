@@ -18,8 +18,8 @@ from cloakgp.data.kd_tree import Tree
 from cloakgp.data.partition import Partition
 from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.file.checks import LARGEST, check_array, check_range
 from cloakgp.release.file.schema import (
+    LARGEST,
     MOST_ENTRIES,
     Arrays,
     Count,
@@ -29,6 +29,8 @@ from cloakgp.release.file.schema import (
     Positive,
     Section,
     Sha256,
+    check_array,
+    check_range,
 )
 from cloakgp.release.spec import RowLimit
 

@@ -48,7 +48,7 @@ from cloakgp.release.file.schema import (
     to_json,
     typed,
 )
-from cloakgp.release.outputs import OUTCOMES, Outcome, Said, Task
+from cloakgp.release.outputs import OUTCOMES, Counts, Outcome, Rate, Said, Task
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
     bounds_choice: BoundsChoiceCodec | None = None  # nor those whose bounds were known
     rows: RowLimitCodec | None = None  # nor those of all rows
     inputs: Annotated[list[ColumnCodec], Meta(min_length=1)] | None = None  # None: plain numbers
+    rate: Rate = "mean"  # of counts, what is predicted; files of 0.1.0 and 0.2.0 do not speak of it
 
     def check(self, arrays: Arrays) -> None:
         """Raise ``ReleaseFileError`` at the first thing that no release can hold."""
@@ -109,6 +110,8 @@ class Manifest(Head, frozen=True, omit_defaults=True):
         self.guarantee.check()
         self.bounds.check(self.prior)
         kind.check_said(self.said)
+        if self.rate != "mean" and kind is not Counts:
+            raise ReleaseFileError(f"rate={self.rate!r} belongs to releases of counts alone")
         if self.bounds_choice is not None:
             if not kind.chooses_bounds or self.outputs != 1:
                 raise ReleaseFileError(
@@ -158,6 +161,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
             classes=self.classes,
             noise_variance=self.prior.noise_variance,
             parts=self.guarantee.parts,
+            rate=self.rate,
         )
 
     def outcome(self, arrays: Arrays) -> Outcome:
@@ -170,17 +174,17 @@ class Manifest(Head, frozen=True, omit_defaults=True):
 
 def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
-    prior, arrays = prior_of(release.spec)
+    prior, arrays = encode_prior(release.spec)
     return to_json(_manifest(release, prior)), _arrays(release) | arrays
 
 
 def check_facts(release: Published) -> None:
     """Refuse a release that no file can hold; the kernel need not be one that a file can hold."""
-    prior, arrays = prior_of(release.spec, kernels=False)
+    prior, arrays = encode_prior(release.spec, kernels=False)
     check_fields(to_json(_manifest(release, prior)), _arrays(release) | arrays)
 
 
-def prior_of(spec: ReleaseSpec, *, kernels: bool = True) -> tuple[PriorCodec, Arrays]:
+def encode_prior(spec: ReleaseSpec, *, kernels: bool = True) -> tuple[PriorCodec, Arrays]:
     """Return what a file says of the prior, and its arrays; if asked to, without kernels."""
     family = spec.family
     own = [spec.kernel, *(() if family is None else family.kernels)]
@@ -228,6 +232,7 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
         bounds_choice=None if bounds is None else BoundsChoiceCodec.of(bounds),
         rows=None if spec.limit is None else RowLimitCodec(*spec.limit),
         inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
+        rate=spec.outcome.rate if isinstance(spec.outcome, Counts) else "mean",
     )
 
 
@@ -251,7 +256,7 @@ def check_fields(fields: dict[str, Any], arrays: Arrays) -> Manifest:
     return manifest
 
 
-def sizes_of(manifest: Manifest, arrays: Arrays) -> Sizes:
+def count_sizes(manifest: Manifest, arrays: Arrays) -> Sizes:
     """Return the sizes of a release whose contents have been checked, for ``cost``."""
     rows, inputs = arrays["X"].shape
     nodes = 1 if manifest.places is None else 2 if inputs == 1 else 4
@@ -280,7 +285,7 @@ def from_archive(
     with refusing():
         checked = check_fields(own_fields(manifest), arrays)
     if not large:
-        check_cost([sizes_of(checked, arrays)], arrays)
+        check_cost([count_sizes(checked, arrays)], arrays)
     with refusing():
         return _read(checked, arrays)
 

@@ -22,9 +22,18 @@ from cloakgp.gp.family import Family, Setting
 from cloakgp.gp.kernels.json import kernel_from_json, kernel_to_json
 from cloakgp.gp.linear import LinearModel, evaluate
 from cloakgp.gp.sparse import Approximation, SparseModel, Surrogate
-from cloakgp.release.file.checks import LARGEST, check_array, check_number, check_range
 from cloakgp.release.file.cost import kernel_cost
-from cloakgp.release.file.schema import Arrays, NotNegative, Number, Positive, Section
+from cloakgp.release.file.schema import (
+    LARGEST,
+    Arrays,
+    NotNegative,
+    Number,
+    Positive,
+    Section,
+    check_array,
+    check_number,
+    check_range,
+)
 
 #: Kernels and settings of a family, and kernels of a setting, at most.
 MOST_KERNELS, MOST_SETTINGS, MOST_TERMS = 300, 10_000, 10

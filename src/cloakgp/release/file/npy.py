@@ -52,7 +52,7 @@ class ArrayHeader(Section, frozen=True):
         return np.empty(self.shape, dtype=DESCR[self.dtype])
 
 
-def numbers_of(array: NDArray[Any]) -> memoryview:
+def as_bytes(array: NDArray[Any]) -> memoryview:
     """Return the numbers in C order as bytes, without a copy where they already are."""
     ordered = np.asarray(array, dtype=DESCR[array.dtype.name], order="C")
     return ordered.ravel().view(np.uint8).data

@@ -6,6 +6,8 @@ is the only way from JSON to a section; whatever is wrong is a ``ReleaseFileErro
 the field, its value and what was expected.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Set
 from reprlib import repr as short
@@ -18,11 +20,12 @@ from numpy.typing import NDArray
 
 from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON
-from cloakgp.release.file.checks import LARGEST
 
 T = TypeVar("T")
 Arrays = Mapping[str, NDArray[Any]]
 
+#: Numbers beyond this have no square among floats; positive ones have to be above one over it.
+LARGEST = 1e150
 #: Rows, ranks and candidates that a release may speak of.
 MOST_ENTRIES = 1 << 29
 
@@ -160,3 +163,33 @@ def _allowed_words(kind: type, keys: list[str]) -> tuple[Any, ...]:
     if all(isinstance(option, inspect.LiteralType) for option in options):
         return tuple(word for option in options for word in option.values)
     return ()
+
+
+# --------------------------------------------- numbers and arrays: of their kind and in their range
+
+
+def check_number(name: str, value: float, low: float = -LARGEST, high: float = LARGEST) -> None:
+    """Refuse what is no number from ``low`` to ``high``; NaN is none."""
+    if not low <= value <= high:
+        raise ReleaseFileError(f"{name}={short(value)} is not a number from {low:g} to {high:g}")
+
+
+def check_array(
+    name: str, array: NDArray[Any], dtype: str, shape: tuple[int | None, ...], axes: str
+) -> None:
+    """Refuse an array of another dtype or shape; None stands for any length."""
+    fits = array.ndim == len(shape) and all(
+        length in (None, there) for length, there in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(dtype) or not fits:
+        wanted = str(shape).replace("None", "any")
+        raise ReleaseFileError(
+            f"{name} is an array of {array.dtype} and shape {array.shape}; it must be {dtype} of "
+            f"shape {wanted}: {axes}"
+        )
+
+
+def check_range(name: str, array: NDArray[Any], low: float, high: float) -> None:
+    """Refuse an array with an entry outside of ``low`` to ``high``; NaN is outside."""
+    if array.size and not (array.min() >= low and array.max() <= high):
+        raise ReleaseFileError(f"{name} holds numbers outside of {low:g} to {high:g}")

@@ -136,7 +136,7 @@ def read_key_file(path: str | os.PathLike[str]) -> PublicKey:
     content = small_file(path, what)
     if b"PRIVATE KEY" in content:
         raise SignatureError(f"{what} is a private key; give the public one, which ends in .pub")
-    lines = [line.split() for _, line in lines_of(content, what)]
+    lines = [line.split() for _, line in numbered_lines(content, what)]
     if len(lines) != 1:
         raise SignatureError(
             f"{what} has {len(lines)} keys instead of one; for several, use a file of allowed "
@@ -147,7 +147,7 @@ def read_key_file(path: str | os.PathLike[str]) -> PublicKey:
     return read_key(read_line(lines[0], what), what)
 
 
-def lines_of(content: bytes, what: str) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(content: bytes, what: str) -> Iterator[tuple[int, bytes]]:
     """Return the lines of a file of keys with their numbers, without blank ones and comments.
 
     They are bytes, as they are to OpenSSH: the only separators are the space and the tab.

@@ -16,7 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cloakgp.errors import SignatureError, printable
-from cloakgp.release.signature.keys import fingerprint, lines_of, quoted, read_line, small_file
+from cloakgp.release.signature.keys import (
+    fingerprint,
+    numbered_lines,
+    quoted,
+    read_line,
+    small_file,
+)
 
 #: Bytes of a pattern, without its ``!``; a longer one has OpenSSH give up the list that it is in.
 LONGEST_PATTERN = 1022
@@ -63,7 +69,7 @@ def read_signers(path: str | os.PathLike[str]) -> tuple[Signer, ...]:
 
 def parse_signers(content: bytes, what: str) -> tuple[Signer, ...]:
     """Return everybody in the content of a file of allowed signers."""
-    lines = lines_of(content, what)
+    lines = numbered_lines(content, what)
     found = tuple(_parse_line(line, f"line {number} of {what}") for number, line in lines)
     if not found:
         raise SignatureError(f"{what} lists nobody")
