@@ -59,10 +59,9 @@ class WholeCounts(PrivateGPCountRegressor):
 # Numbers and labels learn their prior; the others have a fixed one, which takes less time.
 CHECKED = {
     "default": PrivateGPRegressor(bounds=(-4, 4), epsilon=50),
-    "sparse": PrivateGPRegressor(
-        bounds=(-4, 4), epsilon=50, inducing=50, design="total", learn=False
+    "paper": PrivateGPRegressor(
+        bounds=(-4, 4), epsilon=50, inducing=50, design="volume", decode="direct", learn=False
     ),
-    "paper": PrivateGPRegressor(bounds=(-4, 4), epsilon=50, design="volume", decode="direct"),
     "labels": PrivateGPClassifier(classes="public", epsilon=2, inducing=10),
     "counts": WholeCounts(cap=5, epsilon=50, design="total", target="points", learn=False),
 }
@@ -84,12 +83,6 @@ def test_what_fails_for_a_view_of_the_inputs_passes_for_a_copy():
     with pytest.raises(ValueError, match="X shares memory with y"):
         check_regressors_no_decision_function("PrivateGPRegressor", model)
     check_regressors_no_decision_function("WithCopies", WithCopies(bounds=(-4, 4)))
-
-
-@pytest.fixture
-def one_start(monkeypatch):
-    """Look for centres once: how good they are is not what is checked."""
-    monkeypatch.setattr("cloakgp.gp.inducing._KMEANS_STARTS", 1)
 
 
 @pytest.mark.usefixtures("few_settings", "one_start")
