@@ -22,16 +22,16 @@ def newton_step(K, f0, t, mean, slope, prior_mean=0.0):
     return prior_mean + K @ np.linalg.inv(K + np.diag(1.0 / W)) @ (pseudo - prior_mean)
 
 
-def expected_logistic(mean, variance):
-    """E[1/(1 + e^−f)], f ~ N(mean, variance), by adaptive quadrature in 30 digits."""
+def expected_logistic(mean, variance, power=1):
+    """E[1/(1 + e^−f)^power], f ~ N(mean, variance), by adaptive quadrature in 30 digits."""
     with mp.workdps(30):
         m, s = mp.mpf(mean), mp.sqrt(mp.mpf(variance))
         if s == 0:
-            return float(1 / (1 + mp.exp(-m)))
+            return float((1 + mp.exp(-m)) ** -power)
         # The logistic climbs around f = 0: give the quadrature pieces on its scale.
         breaks = [(k - m) / s for k in (-60, -20, -5, 0, 5, 20, 60)]
         ends = sorted({mp.mpf(-12), mp.mpf(12), *(min(max(b, -12), 12) for b in breaks)})
-        return float(mp.quad(lambda z: mp.npdf(z) / (1 + mp.exp(-(m + s * z))), ends))
+        return float(mp.quad(lambda z: mp.npdf(z) * (1 + mp.exp(-(m + s * z))) ** -power, ends))
 
 
 def logistic_by_error_functions(mean, variance):

@@ -42,7 +42,7 @@ print(plan)
 # The picture on the left has the noise that privacy would add at each age, beside the uncertainty
 # that 2,000 people leave even without any privacy. Where people are few, as at high ages, it takes
 # more noise to hide each of them. On the right is what other budgets would give.
-figure = plan.plot(target_names=["height in cm"])
+plan.plot(target_names=["height in cm"])
 
 # %%
 # The release
@@ -52,7 +52,7 @@ figure = plan.plot(target_names=["height in cm"])
 # what was shown is what is released.
 model.fit(ages, heights, plan=plan)
 release = model.release_
-figure = release.plot()
+release.plot()
 
 # %%
 # What a reader may conclude

@@ -47,7 +47,7 @@ print(plan)
 # %%
 # All three maps have one scale: what privacy adds, what 6,000 answers leave open anyway, and both
 # together. Colours fade where nobody lives, since a map has nothing to say there.
-figure = plan.plot(target_names=["rent"])
+plan.plot(target_names=["rent"])
 
 # %%
 # The release
@@ -56,7 +56,7 @@ figure = plan.plot(target_names=["rent"])
 # the first may be off.
 model.fit(homes, rents, plan=plan)
 release = model.release_
-figure = release.plot()
+release.plot()
 
 # %%
 # What a reader may conclude

@@ -34,7 +34,7 @@ print(plan)
 # %%
 # Noise of probabilities is measured in log-odds, on which the model works. Near a probability of
 # 50 %, 0.4 in log-odds is ten percentage points; near 5 % it is two.
-figure = plan.plot()
+plan.plot()
 
 # %%
 # The release
@@ -42,7 +42,7 @@ figure = plan.plot()
 # This line spends, once. The dashed line in the picture is where both classes are as likely.
 model.fit(ages, diagnoses, plan=plan)
 release = model.release_
-figure = release.plot()
+release.plot()
 
 # %%
 # What a reader may conclude

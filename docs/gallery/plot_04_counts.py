@@ -46,7 +46,7 @@ print(plan)
 
 # %%
 # Its noise is in log rates: 0.1 is about ten per cent of the rate.
-figure = plan.plot()
+plan.plot()
 
 # %%
 # The release
@@ -54,7 +54,7 @@ figure = plan.plot()
 # This line spends, once.
 model.fit(drivers, claims, exposure=years, plan=plan)
 release = model.release_
-figure = release.plot()
+release.plot()
 
 # %%
 # What a reader may conclude

@@ -58,7 +58,7 @@ print(plan)
 # ``fit`` is given the same owners and the same limit as the plan, and refuses anything else.
 model.fit(visits, pressure, groups=owner, max_contributions=2, plan=plan)
 release = model.release_
-figure = release.plot()
+release.plot()
 
 # %%
 # What a reader may conclude

@@ -46,7 +46,7 @@ lo, hi = release.spec.lo[0], release.spec.hi[0]
 print(f"bounds chosen: {lo:,.0f} to {hi:,.0f} euros; total epsilon {release.total_epsilon:.3g}")
 
 # %%
-figure = release.plot()
+release.plot()
 
 # %%
 # What a reader may conclude

@@ -70,7 +70,7 @@ taken = time.perf_counter() - start
 print(f"released in {taken:.1f} s: {ROWS / taken / 1e6:.1f} million rows a second")
 
 # %%
-figure = model.release_.plot()
+model.release_.plot()
 
 # %%
 # What goes out is small, however many people went in, and anybody can check it. Whoever has the

@@ -57,7 +57,7 @@ print(plan)
 # The column of the islands is pale: nobody is there.
 model.fit(requests, waits.rename("days"), plan=plan)
 release = model.release_
-figure = release.plot()
+release.plot()
 
 # %%
 # What a reader may conclude

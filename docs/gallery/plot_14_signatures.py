@@ -33,7 +33,7 @@ print(f"{len(ages)} pupils; privacy would add {plan.forecast_rmse:.1f} cm to the
 model.fit(ages, heights, plan=plan).release_.save(file)
 
 # %%
-figure = model.release_.plot()
+model.release_.plot()
 
 # %%
 # Sign

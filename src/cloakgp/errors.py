@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -206,6 +206,11 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("cloakgp."):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def public_names(names: Iterable[str]) -> list[str]:
+    """Return what ``dir`` shows: names for users, and those that Python itself looks up."""
+    return sorted(n for n in names if not n.startswith("_") or n.startswith("__"))
 
 
 def printable(text: object) -> str:

@@ -69,8 +69,14 @@ def test_without_noise_it_is_the_classifier_of_scikit_learn(kernel, iterations):
     p = theirs.predict_proba(POINTS)[:, 1]
     approximated = reference.logistic_by_error_functions(found, std**2)
     np.testing.assert_allclose(approximated, p, atol=1e-6)
-    truth = [reference.expected_logistic(m, v) for m, v in zip(found, std**2, strict=True)]
+    pairs = list(zip(found, std**2, strict=True))
+    truth = np.array([reference.expected_logistic(m, v) for m, v in pairs])
     np.testing.assert_allclose(ours.predict_proba(POINTS)[:, 1], truth, atol=1e-8)
+    proba, spread = ours.predict_proba(POINTS, return_std=True)
+    squares = np.array([reference.expected_logistic(m, v, 2) for m, v in pairs])
+    np.testing.assert_allclose(spread[:, 1] ** 2, squares - truth**2, atol=1e-8)
+    np.testing.assert_array_equal(spread[:, 0], spread[:, 1])
+    np.testing.assert_array_equal(proba, ours.predict_proba(POINTS))
     assert np.abs(p - truth).max() < 1e-3
     np.testing.assert_array_equal(ours.predict(POINTS), theirs.predict(POINTS))
 

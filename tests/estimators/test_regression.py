@@ -821,7 +821,7 @@ def test_bad_outputs_are_refused(case):
     [
         ([[1.0, 2.0, 3.0]], "at has 3 columns"),
         ([1.0, 2.0], "at must be a table"),
-        ([[nan, 1.0]], "at has missing or infinite"),
+        ([[nan, 1.0]], "at has missing values"),
         (np.zeros((0, 2)), "at must be a table"),
         ([["a", "b"]], "at must hold numbers"),
     ],

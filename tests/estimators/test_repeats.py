@@ -1,4 +1,4 @@
-"""A second spend on the same people without a ledger is said, once."""
+"""A second spend on the same people without a ledger is said, and so are the 5th, the 10th, …"""
 
 import math
 import pickle
@@ -99,9 +99,29 @@ def test_a_search_is_one_spend_and_counts_as_one():
     assert f"epsilon = {total_guarantee(spends, 1e-5):.3g}" in said
 
 
-def test_cross_validation_warns_once():
+def test_fifteen_fits_are_said_three_times_with_the_running_total():
+    model = regressor(epsilon=0.7, delta=1e-6)
+    said = warned(lambda: [model.fit(X, y) for _ in range(15)])
+    spend = Spend.gaussian(gaussian_sigma(0.7, 1e-6))
+    for message, fits in zip(said, (2, 5, 10), strict=True):
+        assert f"fit number {fits} on" in message
+        assert f"together epsilon = {total_guarantee(fits * [spend], 1e-6):.3g} at" in message
+
+
+def test_the_numbers_that_are_said_are_1_2_and_5_times_powers_of_ten():
+    from cloakgp.estimators.spending import note_spend, warn_if_repeated
+
+    spends, said = [Spend("pure", 0.01)], []
+    for fits in range(1, 301):
+        if warned(lambda: warn_if_repeated(X, spends, 1e-5)):
+            said.append(fits)
+        note_spend(X, spends)
+    assert said == [2, 5, 10, 20, 50, 100, 200]
+
+
+def test_cross_validation_warns():
     """Its folds share people: five folds share three quarters of them."""
-    (said,) = warned(lambda: cross_val_score(regressor(), X, y, cv=5))
+    (said, _) = warned(lambda: cross_val_score(regressor(), X, y, cv=5))
     assert "fit number 2" in said
     assert "cross_val_score" in said
     forget()
@@ -113,9 +133,11 @@ def test_two_halves_share_nobody_and_the_whole_after_them_does():
     assert len(warned(lambda: regressor().fit(X, y))) == 1
 
 
-def test_a_grid_search_of_scikit_learn_warns_once():
+def test_a_grid_search_of_scikit_learn_warns():
     search = GridSearchCV(regressor(), {"rank": [1, 2]})
-    assert len(warned(lambda: search.fit(X, y))) == 1
+    said = warned(lambda: search.fit(X, y))  # five folds of two candidates, and the best again
+    assert ["number 2 " in said[0], "number 5 " in said[1], "number 10 " in said[2]] == 3 * [True]
+    assert len(said) == 3
 
 
 def test_at_the_end_of_a_pipeline_it_warns_as_well():
@@ -152,8 +174,9 @@ def test_as_an_error_it_stops_the_second_spend(request):
     request.getfixturevalue("unspent")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RepeatedSpendWarning)
-        with pytest.raises(RepeatedSpendWarning):
-            regressor().fit(X, y)
+        for _ in range(3):  # and every further one
+            with pytest.raises(RepeatedSpendWarning):
+                regressor().fit(X, y)
 
 
 @pytest.mark.parametrize("people", [10, 1500, 40_000])
@@ -213,7 +236,7 @@ def test_threads_warn_once():
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        threads = [threading.Thread(target=fit) for _ in range(4)]
+        threads = [threading.Thread(target=fit) for _ in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:

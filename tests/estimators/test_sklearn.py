@@ -1,6 +1,8 @@
 """The estimators as scikit-learn's."""
 
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,10 +10,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
     cross_val_predict,
     cross_val_score,
     cross_validate,
@@ -31,6 +35,7 @@ from cloakgp import (
     PrivateGPRegressor,
     Release,
 )
+from cloakgp.columns import Number
 from cloakgp.kernels import Gibbs, KDELengthscale
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
@@ -375,3 +380,104 @@ def test_frames_of_inputs_and_outcomes_keep_their_names(kind, frame):
     assert list(named.feature_names_in_) == COLUMNS
     np.testing.assert_array_equal(named.predict(table), plain.predict(X))
     assert list(named.release_.to_frame(X[:2]))[:2] == COLUMNS
+
+
+# --- what else a user of scikit-learn tries
+
+
+def test_owners_reach_the_fit_behind_a_splitter_and_a_pipeline():
+    """Owners that only the splitter knew would leave each row protected as another person's."""
+    rng = np.random.default_rng(5)
+    X, y, owners = rng.uniform(size=(60, 1)), rng.uniform(size=60), np.arange(60) // 3
+    model = PrivateGPRegressor(bounds=(0, 1))
+    with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for estimator in (model, make_pipeline(StandardScaler(), model)):
+            found = cross_validate(
+                *(estimator, X, y),
+                cv=GroupKFold(2),
+                params={"groups": owners, "at": [[0.2], [0.4], [0.6]]},
+                return_estimator=True,
+                error_score="raise",
+            )["estimator"]
+            for each in found:
+                spec = (each[-1] if hasattr(each, "steps") else each).release_.spec
+                assert spec.people == 10
+                assert len(spec.points) == 3
+
+
+def test_exposure_reaches_fit_and_prediction():
+    rng = np.random.default_rng(6)
+    X, y, watched = rng.uniform(size=(60, 1)), rng.poisson(1, 60), rng.uniform(1, 3, 60)
+    with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search = GridSearchCV(PrivateGPCountRegressor(cap=5), {"epsilon": [1.0]}, cv=2)
+        best = search.set_params(error_score="raise").fit(X, y, exposure=watched).best_estimator_
+    np.testing.assert_allclose(
+        np.sort(best.release_.spec.outcome.exposure), np.sort(watched), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", ["plain", "counts"])
+def test_weights_are_refused_with_the_reason(kind):
+    make = {"plain": PrivateGPRegressor(bounds=(0, 1)), "counts": PrivateGPCountRegressor(cap=3)}
+    with pytest.raises(TypeError, match="more noise would have to hide its person"):
+        make[kind].fit([[0.0], [1.0]], [0, 1], sample_weight=[1.0, 2.0])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_missing_inputs_say_how_to_state_them(library):
+    X = library({"age": [1.0, None, 3.0], "height": [1.0, 2.0, 3.0]})
+    model = PrivateGPRegressor(bounds=(0, 1))
+    for act in (lambda: model.fit(X, [0, 1, 0]), lambda: model.plan(X)):
+        with pytest.raises(
+            ValueError, match="missing values \\(NaN\\) in the column 'age' in 1 of 3"
+        ) as e:
+            act()
+        assert "columns={'age': Number(missing=0)}" in str(e.value)
+    stated = PrivateGPRegressor(bounds=(0, 1), columns={"age": Number(missing=0)})
+    assert stated.plan(X).spec.people == 3  # the remedy is one
+    with pytest.raises(ValueError, match="missing values \\(NaN\\) in 1 of 2 rows; fill") as e:
+        model.fit([[1.0], [2.0]], [0, 1]).predict([[1.0], [np.nan]])
+    assert "Number" not in str(e.value)
+
+
+def test_tab_completion_shows_names_for_users_alone():
+    model = PrivateGPRegressor(bounds=(0, 1)).fit([[0.0], [1.0]], [0, 1])
+    plan = model.plan([[0.0], [1.0]])
+    for thing in (model, plan, model.release_, model.release_.check(), model.release_.verify()):
+        assert [n for n in dir(thing) if n.startswith("_") and not n.startswith("__")] == []
+    assert {"fit", "predict", "plan", "release_"} <= set(dir(model))
+    assert {"noise_std", "plot"} <= set(dir(plan))
+    assert {"predict", "plot", "verify"} <= set(dir(model.release_))
+
+
+@pytest.mark.slow
+def test_type_checkers_know_when_a_prediction_is_an_array(tmp_path):
+    script = tmp_path / "typed.py"
+    script.write_text(
+        """
+from typing import assert_type
+import numpy as np
+from numpy.typing import NDArray
+from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
+
+Array = NDArray[np.float64]
+Two = tuple[Array, Array]
+X = [[1.0]]
+
+def check(a: PrivateGPRegressor, b: PrivateGPClassifier, c: PrivateGPCountRegressor, d: Release):
+    assert_type(a.predict(X), Array)
+    assert_type(a.predict(X, return_std=True), Two)
+    assert_type(a.predict(X, True), Two)
+    assert_type(a.fit(X, [1.0]).release_.predict(X, clip="bounds"), Array)
+    assert_type(b.predict_proba(X), Array)
+    assert_type(b.predict_proba(X, return_std=True), Two)
+    assert_type(c.predict(X), Array)
+    assert_type(c.predict(X, return_std=True), Two)
+    assert_type(d.latent(X), Array)
+"""
+    )
+    command = [sys.executable, "-m", "mypy", "--config-file", "", "--check-untyped-defs", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout

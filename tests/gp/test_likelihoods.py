@@ -117,8 +117,12 @@ def test_probabilities_are_integrals_of_the_logistic_to_1e_8():
     rng = np.random.default_rng(1)
     mean = np.concatenate([rng.uniform(-40, 40, 25), [0.0, 0.3, -2.0, 40.0, -40.0]])
     variance = np.concatenate([10.0 ** rng.uniform(-6, 6, 25), [0.0, 1.0, 1.0 + 1e-9, 1e6, 0.0]])
-    truth = [reference.expected_logistic(m, v) for m, v in zip(mean, variance, strict=True)]
-    np.testing.assert_allclose(expected_logistic(mean, variance), truth, atol=1e-8, rtol=0)
+    for power in (1, 2):
+        truth = [
+            reference.expected_logistic(*pair, power) for pair in zip(mean, variance, strict=True)
+        ]
+        found = expected_logistic(mean, variance, power)
+        np.testing.assert_allclose(found, truth, atol=1e-8, rtol=0)
 
 
 def test_probabilities_grow_with_the_mean_and_shrink_to_a_half_with_the_variance():

@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.data.columns.table import Columns
-from cloakgp.data.frames import select
-from cloakgp.errors import ParameterError
+from cloakgp.data.frames import all_series, column_names, select
+from cloakgp.errors import ParameterError, brief
 
 Array = NDArray[np.float64]
 
@@ -47,6 +47,7 @@ def check_rows(X: ArrayLike, name: str = "X") -> Array:
             *(name, rows.shape),
         )
     if not np.isfinite(rows).all():
+        refuse_missing(X, name)
         raise ParameterError(
             "{!p} has missing or infinite values; drop or fill those rows first", name
         )
@@ -78,6 +79,33 @@ def refuse_dates(X: Any, name: str = "X") -> None:
             "{!p} holds dates{}, which are not numbers; give days since a public date{python:, "
             "for instance (pd.to_datetime({}) - pd.Timestamp('2020-01-01')).dt.days}",
             *(name, where, column),
+        )
+
+
+def refuse_missing(X: Any, name: str = "X", *, stated: bool = True) -> None:
+    """Refuse missing numbers, and say what to do: ``stated`` if columns can still be described."""
+    names = column_names(X)
+    tables: list[tuple[Any, Any]] = [(None, X)]
+    if names is not None:
+        tables = list(zip(names, all_series(X), strict=True))
+    for label, values in tables:
+        try:
+            found = np.asarray(values)
+            numbers = np.zeros(1) if found.dtype.kind == "c" else found.astype(np.float64)
+        except (TypeError, ValueError):  # what holds no numbers has errors of its own
+            continue
+        absent = np.isnan(np.atleast_1d(numbers))
+        if not absent.any():
+            continue
+        rows = absent.reshape(absent.shape[0], -1).any(axis=1)
+        where = "" if label is None else f" in the column {brief(repr(label))}"
+        column = "'age'" if label is None else brief(repr(label))
+        how = "give a data frame and " if label is None else ""
+        remedy = f", or {how}state what stands in for them: columns={{{column}: Number(missing=0)}}"
+        raise ParameterError(
+            "{!p} has missing values (NaN){} in {} of {} rows; fill them in, or drop those "
+            "rows{python:{}}",
+            *(name, where, int(rows.sum()), rows.size, remedy if stated else ""),
         )
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.data.blocks.dask import blocks_of
 from cloakgp.data.checks import check_apart, warn_if_reordered
 from cloakgp.data.columns import recognise
-from cloakgp.data.rows import points_of, refuse_dates
+from cloakgp.data.rows import points_of, refuse_dates, refuse_missing
 from cloakgp.data.table import (
     Table,
     as_blocks,
@@ -35,7 +35,7 @@ from cloakgp.data.table import (
     read_table,
 )
 from cloakgp.design.result import TARGET_GAP
-from cloakgp.errors import warn_user
+from cloakgp.errors import public_names, warn_user
 from cloakgp.estimators.bounds import (
     PrivateBounds,
     check_owners,
@@ -106,6 +106,13 @@ class PrivateGP(BaseEstimator):
     design_gap: float = TARGET_GAP
     #: What scikit-learn is told about outputs.
     _target_tags: ClassVar[dict[str, bool]] = {}
+    # Metadata routing: owners that a splitter is told are told to ``fit`` as well, unless somebody
+    # says otherwise; without them each row would be protected as another person's.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "at": True}
+
+    def __dir__(self) -> list[str]:
+        """Return the names that are for users."""
+        return public_names(super().__dir__())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -420,6 +427,7 @@ class PrivateGP(BaseEstimator):
         if spec.inputs is not None:
             return spec.rows_of(X)
         refuse_dates(X)
+        refuse_missing(X, stated=False)
         points: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return points
 
@@ -438,6 +446,7 @@ class PrivateGP(BaseEstimator):
             warn_if_reordered(X, y)
         else:
             refuse_dates(X)
+            refuse_missing(X)
             validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
             warn_if_reordered(X, y)
 

@@ -28,6 +28,7 @@ from cloakgp.privacy import Budget, Ledger, Noise, Spend
 from cloakgp.privacy.choice.bounds import Held, Outputs, most_rows, pair_spends, select_bounds
 from cloakgp.privacy.mechanism.numbers import as_whole
 from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan, cached_total
+from cloakgp.release.card import card, guarantee_words
 from cloakgp.release.spec import ChosenBounds
 from cloakgp.threads import single_threaded
 
@@ -113,6 +114,18 @@ class PrivateBounds:
     def spends(self) -> tuple[Spend, ...]:
         """What the two choices cost, in order."""
         return pair_spends(self.plan.each)
+
+    def __repr__(self) -> str:
+        return f"PrivateBounds({self.lo:g}, {self.hi:g}, epsilon={self.epsilon:g})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        facts = [
+            ("chosen", f"from {self.lo:g} to {self.hi:g}"),
+            ("guarantee", guarantee_words(self.epsilon, 0.0, self.private)),
+            ("what next", "bounds=… of PrivateGPRegressor"),
+        ]
+        return card("Bounds, chosen privately", facts, self.plan.summary(), good=self.private)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.lo, self.hi))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -150,7 +150,16 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         """
         return self._labels().predict(self._points(X))
 
-    def predict_proba(self, X: ArrayLike) -> Array:
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: bool = False) -> Any: ...
+
+    def predict_proba(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Return the probability of each class at X.
 
         Integrated over the uncertainty of the log-odds, the DP noise included: far from people, or
@@ -160,13 +169,18 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         ----------
         X : array or data frame of shape (P, L)
             Points to predict at.
+        return_std : bool, default=False
+            Also return how uncertain each probability is, the DP noise included.
 
         Returns
         -------
         probabilities : array of shape (P, K)
             One column for each class, in the order of ``classes_``.
+        std : array of shape (P, K)
+            With ``return_std``: the standard deviation of each probability, of more than two
+            classes each against the rest.
         """
-        return self._labels().predict_proba(self._points(X))
+        return self._labels().predict_proba(self._points(X), return_std)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the log-odds of the probability at X.

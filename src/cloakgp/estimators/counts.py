@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,6 +88,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     """
 
     _target_tags: ClassVar[dict[str, bool]] = {"positive_only": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"exposure": True}
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"exposure": True}
 
     def __init__(
         self,
@@ -193,6 +195,19 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             return replace(table, exposure=exposure_in_blocks(table.blocks, exposure))
         watched = check_exposure(1.0 if exposure is None else exposure, len(table))
         return replace(table, exposure=watched)
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, exposure: ArrayLike = 1.0
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], exposure: ArrayLike = 1.0
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool = False, exposure: ArrayLike = 1.0) -> Any: ...
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, exposure: ArrayLike = 1.0

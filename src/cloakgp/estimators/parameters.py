@@ -124,10 +124,19 @@ def _with_default(entry: str, default: Any) -> str:
 
 
 def accepts_max_rows(method: _Entry) -> _Entry:
-    """Take ``max_rows``, as ``max_contributions`` was called up to version 0.2, and say so."""
+    """Take ``max_rows``, as ``max_contributions`` was called up to version 0.2, and say so.
+
+    ``sample_weight``, which other estimators have, is refused with the reason.
+    """
 
     @wraps(method)
     def run(*args: Any, **options: Any) -> Any:
+        if options.pop("sample_weight", None) is not None:
+            raise TypeError(
+                "sample_weight is not taken: the more a row counts, the more noise would have to "
+                "hide its person, and weights that come from private values would give them away. "
+                "Leave it out; of counts, say exposure= for how long each row was watched"
+            )
         if "max_rows" in options:
             if "max_contributions" in options:
                 raise TypeError("max_rows is the old name of max_contributions; give one of them")

@@ -2,7 +2,8 @@
 
 A ledger refuses what exceeds its cap.  Without one, nothing stops a loop, ``cross_val_score`` or
 ``GridSearchCV`` from spending on the same people again and again, so the second time is worth a
-warning: rows of X, which is public, are recognised by their hashes.  Nothing here sees y.
+warning, and so are the fifth, the tenth and so on: rows of X, which is public, are recognised by
+their hashes.  Nothing here sees y.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class _Dataset:
     parts: list[Hashes] = field(default_factory=list)
     spends: list[Spend] = field(default_factory=list)
     fits: int = 0
-    warned: bool = False
+    warned: int = 0  # at which number of fits
 
     def holds(self, rows: Hashes) -> bool:
         return any(_seen(rows, part) >= SAME for part in self.parts)
@@ -119,7 +120,7 @@ _counted_already: ContextVar[bool] = ContextVar("counted_already", default=False
 
 
 def warn_if_repeated(X: Array, spends: Sequence[Spend], delta: float) -> None:
-    """Warn if most rows of X were released before; once for each data set.
+    """Warn if most rows of X were released before: at the 2nd, 5th, 10th, 20th, 50th … fit.
 
     ``delta`` is what was asked for: without Gaussian noise none is needed.
     """
@@ -127,20 +128,32 @@ def warn_if_repeated(X: Array, spends: Sequence[Spend], delta: float) -> None:
         return
     with _lock:
         before = _find(row_hashes(X))
-        if before is None or before.warned:
+        if before is None or not _worth_saying(before.fits + 1, before.warned):
             return
-        before.warned = True
+        last, before.warned = before.warned, before.fits + 1
         together = [*before.spends, *spends]
         if all(spend.kind != "gaussian" for spend in together):
             delta = 0.0
         total = total_guarantee(together, delta)
-    warn_user(
-        f"this is fit number {before.fits + 1} on these inputs, or most of them, without a ledger. "
-        f"If the people are the same, budgets add up: together epsilon = {total:.3g} at delta = "
-        f"{delta:g}. cross_val_score, GridSearchCV and every further fit spend again. "
-        "PrivateGridSearch counts its choice, and a Ledger keeps track",
-        RepeatedSpendWarning,
-    )
+    try:
+        warn_user(
+            f"this is fit number {before.warned} on these inputs, or most of them, without a "
+            "ledger. If the people are the same, budgets add up: together epsilon = "
+            f"{total:.3g} at delta = {delta:g}. cross_val_score, GridSearchCV and every further "
+            "fit spend again. PrivateGridSearch counts its choice, and a Ledger keeps track",
+            RepeatedSpendWarning,
+        )
+    except RepeatedSpendWarning:  # taken for an error, which stops every further fit
+        before.warned = last
+        raise
+
+
+def _worth_saying(fits: int, said: int) -> bool:
+    """Tell whether so many fits are 2, 5, 10, 20, 50, … and that was not said before."""
+    if fits < 2 or fits == said:
+        return False
+    power = 10 ** (len(str(fits)) - 1)
+    return fits in (power, 2 * power, 5 * power)
 
 
 def note_spend(X: Array, spends: Sequence[Spend]) -> None:
@@ -154,8 +167,7 @@ def note_spend(X: Array, spends: Sequence[Spend]) -> None:
             dataset = _Dataset()
             _known.append(dataset)
         dataset.fits += 1
-        if not dataset.warned:  # the total is said once
-            dataset.spends.extend(spends)
+        dataset.spends.extend(spends)
         if not any(np.array_equal(rows, part) for part in dataset.parts):
             dataset.parts = [*dataset.parts, rows][-MOST_PARTS:]
 

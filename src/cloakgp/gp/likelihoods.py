@@ -133,12 +133,18 @@ def _away_from_zero(values: Array) -> Array:
     return np.maximum(values, SMALLEST_WEIGHT * max(float(values.max(initial=0.0)), 1e-100))
 
 
-def expected_logistic(mean: Array, variance: Array) -> Array:
-    """Return E[1/(1 + e^−f)] for f ~ N(mean, variance), to 1e-12.
+def expected_squared_logistic(mean: Array, variance: Array) -> Array:
+    """Return E[1/(1 + e^−f)²] for f ~ N(mean, variance), to 1e-12."""
+    return expected_logistic(mean, variance, 2)
+
+
+def expected_logistic(mean: Array, variance: Array, power: int = 1) -> Array:
+    """Return E[1/(1 + e^−f)^power] for f ~ N(mean, variance), to 1e-12.
 
     The trapezoidal rule converges geometrically for functions analytic near the real line.  The
     logistic has poles at ±iπ, which in units of the standard deviation come close if that is large;
-    then the mean is written over the logistic density instead, E = ∫ logistic'(x) Φ((m − x)/s) dx.
+    then the mean is written over the derivative instead,
+    E = ∫ (logistic^power)'(x) Φ((m − x)/s) dx.
     """
     mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
     std = np.sqrt(np.maximum(variance, 0.0))
@@ -147,8 +153,8 @@ def expected_logistic(mean: Array, variance: Array) -> Array:
     step = _TRAPEZOID_STEP
     z = np.arange(-9.0, 9.0 + step, step)
     density = step * np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
-    result[narrow] = expit(mean[narrow, None] + std[narrow, None] * z) @ density
+    result[narrow] = expit(mean[narrow, None] + std[narrow, None] * z) ** power @ density
     x = np.arange(-40.0, 40.0 + step, step)
     below = ndtr((mean[~narrow, None] - x) / std[~narrow, None])
-    result[~narrow] = below @ (step * expit(x) * expit(-x))
+    result[~narrow] = below @ (step * power * expit(x) ** power * expit(-x))
     return np.clip(result, 0.0, 1.0)

@@ -5,6 +5,7 @@ Figures are made without pyplot, so nothing global changes and no screen is need
 
 from __future__ import annotations
 
+import io
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,18 @@ from cloakgp.drawing.views import Input, public_inputs, thinned
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
     from cloakgp.release.spec import ReleaseSpec
+
+
+class NotebookFigure(Figure):
+    """A figure that a notebook shows by itself: those of pyplot alone are shown for it."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Return what a notebook shows: twice as many pixels as it takes, for sharp screens."""
+        file, dpi = io.BytesIO(), self.get_dpi()
+        self.savefig(file, format="png", dpi=2.0 * dpi)
+        width, height = (round(side * dpi) for side in self.get_size_inches())
+        return file.getvalue(), {"width": width, "height": height}
+
 
 Array = NDArray[np.float64]
 Axes = Any  # matplotlib has no type hints that mypy is shown
@@ -55,7 +68,7 @@ def panels(ax: Axes, outputs: int, each: int) -> tuple[Figure, list[list[Axes]]]
     down = -(-each // across)
     width, height = PANEL_INCHES[across]
     size = (across * width, 0.5 + outputs * down * height)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = NotebookFigure(figsize=size, layout="constrained")
     grid = figure.subplots(outputs * down, across, squeeze=False)
     found = [list(grid[k * down : (k + 1) * down].ravel()) for k in range(outputs)]
     for row in found:

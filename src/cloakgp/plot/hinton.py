@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from cloakgp.drawing.colours import BLUE, ORANGE
-from cloakgp.plot.canvas import Axes, axis_label
+from cloakgp.plot.canvas import Axes, NotebookFigure, axis_label
 
 
 def plot_hinton(
@@ -34,7 +34,7 @@ def plot_hinton(
         )
     embedded = ax is not None
     if ax is None:
-        ax = Figure(figsize=(6.6, 6.4), layout="constrained").subplots()
+        ax = NotebookFigure(figsize=(6.6, 6.4), layout="constrained").subplots()
     side = int(np.ceil(np.sqrt(len(P))))
     steps = [float(np.diff(np.unique(places[:, c])).min(initial=1.0)) for c in (0, 1)]
     cell = 0.84 * np.array(steps) / side

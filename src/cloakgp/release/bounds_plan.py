@@ -22,6 +22,7 @@ from cloakgp.privacy import Spend, gaussian_sigma, total_delta, total_guarantee
 from cloakgp.privacy.choice.bounds import CHARGE, checked_grid, most_rows, pair_spends
 from cloakgp.privacy.choice.selection import check_choice
 from cloakgp.privacy.mechanism.calibration import SMALLEST_EPSILON
+from cloakgp.release.card import card
 from cloakgp.release.spec import ChosenBounds
 from cloakgp.threads import single_threaded
 
@@ -417,6 +418,14 @@ class BoundsPlan:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        return f"BoundsPlan({self.rows} rows, epsilon={self.epsilon:g})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        first, *rest = self.summary().splitlines()
+        return card("Plan of bounds: nothing is chosen yet", [("what", first)], "\n".join(rest))
 
     @property
     def _needed(self) -> int:

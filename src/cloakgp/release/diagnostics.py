@@ -20,6 +20,7 @@ from scipy.special import chdtrc, logsumexp
 from cloakgp.errors import ParameterError
 from cloakgp.gp.defaults import default_family
 from cloakgp.gp.family import Family, Setting
+from cloakgp.release.card import card
 from cloakgp.release.decode import decode, measurements, mixtures_of, prior_weights
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.file.cost import MOST_BYTES
@@ -99,6 +100,10 @@ class FitCheck:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return card(self.sentence, good=not self.alarm)
 
     def __bool__(self) -> bool:
         return not self.alarm

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaincc, logit
 
 from cloakgp.errors import ParameterError
-from cloakgp.gp.likelihoods import expected_logistic
+from cloakgp.gp.likelihoods import expected_logistic, expected_squared_logistic
 from cloakgp.release.decode import mixtures_of
 from cloakgp.release.decoder import Uncertainty, decoding, finite
 from cloakgp.release.outputs import LARGEST, Counts, Labels
@@ -51,7 +51,9 @@ class LabelRelease(Release, of=Labels):
         """The public classes."""
         return np.array(self.spec.classes)
 
-    def predict(self, X: ArrayLike, *_: Any, clip: Clip | None = None) -> NDArray[Any]:
+    def predict(  # type: ignore[override]
+        self, X: ArrayLike, *_: Any, clip: Clip | None = None
+    ) -> NDArray[Any]:
         """Return the most probable class at X.
 
         Parameters
@@ -71,7 +73,16 @@ class LabelRelease(Release, of=Labels):
         check_clip(clip)
         return self.classes[np.argmax(self.predict_proba(X), axis=1)]
 
-    def predict_proba(self, X: ArrayLike) -> Array:
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict_proba(self, X: ArrayLike, return_std: bool = False) -> Any: ...
+
+    def predict_proba(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Return the probability of each class at X.
 
         Integrated over the uncertainty of f, DP noise included: far from people, or with a lot of
@@ -81,19 +92,31 @@ class LabelRelease(Release, of=Labels):
         ----------
         X : array or data frame of shape (P, L)
             Points to predict at.
+        return_std : bool, default=False
+            Also return how uncertain each probability is, the DP noise included.
 
         Returns
         -------
         probabilities : array of shape (P, K)
             One column for each class, in the order of ``classes``.
+        std : array of shape (P, K)
+            With ``return_std``: the standard deviation of each probability, of more than two
+            classes each against the rest.
         """
-        inside = average(self, self.check_points(X), expected_logistic)
+        points = self.check_points(X)
+        inside = average(self, points, expected_logistic)
         if inside.shape[1] == 1:
-            return np.hstack([1.0 - inside, inside])
-        # One against the rest: the K answers need not add up to one.  Where all of them are 0 to
-        # the last digit, nothing tells the classes apart.
-        inside[~inside.any(axis=1)] = 1.0
-        return inside / inside.sum(axis=1, keepdims=True)
+            proba = np.hstack([1.0 - inside, inside])
+        else:
+            # One against the rest: the K answers need not add up to one.  Where all of them are 0
+            # to the last digit, nothing tells the classes apart.
+            shares = np.where(inside.any(axis=1, keepdims=True), inside, 1.0)
+            proba = shares / shares.sum(axis=1, keepdims=True)
+        if not return_std:
+            return proba
+        squared = average(self, points, expected_squared_logistic)
+        std = np.sqrt(np.maximum(squared - inside**2, 0.0))
+        return proba, np.broadcast_to(std, proba.shape).copy()
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the log-odds of the probability at X.
@@ -224,7 +247,22 @@ class CountRelease(Release, of=Counts):
     Release : What it is made of, how it is saved, verified and reported.
     """
 
-    def predict(  # type: ignore[override]
+    @overload  # type: ignore[override]
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, exposure: ArrayLike = 1.0
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], *, exposure: ArrayLike = 1.0
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, *, exposure: ArrayLike = 1.0
+    ) -> Any: ...
+
+    def predict(
         self, X: ArrayLike, return_std: bool = False, *, exposure: ArrayLike = 1.0
     ) -> Array | tuple[Array, Array]:
         """Return the expected count at X for an exposure; for exposure 1 that is the rate.

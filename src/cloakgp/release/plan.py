@@ -18,11 +18,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cloakgp.design import Design
-from cloakgp.errors import ParameterError
+from cloakgp.errors import ParameterError, public_names
 from cloakgp.gp.kernel_features import ScaledModel
 from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 from cloakgp.release.bounds_plan import BoundsPlan
+from cloakgp.release.card import card, guarantee_words
 from cloakgp.release.decode import decoders_for, linear_decoder, prior_weights, setting_models
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.forecast import (
@@ -506,6 +507,34 @@ class Plan:
         from cloakgp.plot.draw import plot_plan
 
         return plot_plan(self, ax, target_names=target_names, max_std=max_std, epsilons=epsilons)
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan({self.spec.counted}, {self.published_values} values, "
+            f"epsilon={self.total_epsilon:g}, delta={self.delta:g})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        spec, private = self.spec, self.spec.noise_std > 0.0
+        measured = spec.outcome.measured.removeprefix(", ")
+        what = f"standard deviations{' ' + measured if measured else ''}"
+        facts = [
+            ("about", spec.counted),
+            ("guarantee", guarantee_words(self.total_epsilon, self.delta, private)),
+            ("publishes", f"{self.published_values} numbers, with {spec.mechanism} noise"),
+            (
+                "privacy adds",
+                f"typically {self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} ({what})",
+            ),
+            ("without privacy", f"uncertain by {self.floor_std.mean():.3g} anyway"),
+            ("all in all", f"nine releases in ten state at most {self.error_bounds.max():.3g}"),
+        ]
+        return card("Plan: nothing is spent yet", facts, self.summary(), good=private)
+
+    def __dir__(self) -> list[str]:
+        """Return the names that are for users."""
+        return public_names(set(super().__dir__()) - {"found"})
 
     def __str__(self) -> str:
         return self.summary()

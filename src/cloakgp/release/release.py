@@ -10,15 +10,16 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from cloakgp.data.columns import Columns, columns_of_scaler
-from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError
+from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError, public_names
 from cloakgp.files import write_file
+from cloakgp.release.card import card, guarantee_words
 from cloakgp.release.cells import published_numbers
 from cloakgp.release.combine.contents import (
     combined_from_archive,
@@ -189,6 +190,31 @@ class Release(Published):
         names = members[0].target_names
         return Release.of(spec=spec, members=members, overlap=overlap, target_names=names)
 
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        *,
+        clip: Clip | None = None,
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], *, clip: Clip | None = None
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        clip: Clip | None = None,
+    ) -> Any: ...
+
     def predict(
         self,
         X: ArrayLike,
@@ -223,6 +249,17 @@ class Release(Published):
         if isinstance(found, tuple):
             return self._clipped(found[0], clip), found[1]
         return self._clipped(found, clip)
+
+    @overload
+    def latent(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> Array: ...
+
+    @overload
+    def latent(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def latent(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any: ...
 
     def latent(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
@@ -700,6 +737,25 @@ class Release(Published):
 
     def _stack(self, columns: list[Array]) -> Array:
         return columns[0] if self.plain else np.stack(columns, axis=-1)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        spec = self.spec
+        check = self.check() if self.can_be_checked else None
+        facts = [
+            ("of", ", ".join(self.named_targets)),
+            ("by", ", ".join(spec.names)),
+            ("about", spec.counted),
+            ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
+            ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
+            *([] if check is None else [("does the model fit?", str(check))]),
+            ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),
+        ]
+        return card("Release", facts, good=self.private and (check is None or bool(check)))
+
+    def __dir__(self) -> list[str]:
+        """Return the names that are for users."""
+        return public_names(set(super().__dir__()) - {"found"})
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"found": {}}

@@ -18,6 +18,7 @@ from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.privacy import Fold, Spend
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import FAILURE, Mechanism
+from cloakgp.release.card import card
 from cloakgp.release.request import Request
 from cloakgp.release.spec import Chosen, ChosenBounds, ReleaseSpec
 from cloakgp.release.summary import several_rows
@@ -292,6 +293,17 @@ class SearchPlan:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"SearchPlan({len(self.kept)} candidates, epsilon={self.total_epsilon:g}, "
+            f"delta={self.delta:g})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        first, *rest = self.summary().splitlines()
+        return card("Plan of a search: nothing is spent yet", [("what", first)], "\n".join(rest))
 
 
 def _least_chance(sensitivities: Array, gap: float, epsilon: float) -> float:

@@ -20,6 +20,7 @@ from cloakgp.privacy import Budget, Spend, absolute_sensitivity, squared_sensiti
 from cloakgp.privacy.mechanism.noise import grid_is_fine_enough
 from cloakgp.privacy.mechanism.release import value_bits_for
 from cloakgp.release.bounds_plan import cached_total
+from cloakgp.release.card import card
 from cloakgp.release.compared import compare_inputs
 from cloakgp.release.decode import check_decoding
 from cloakgp.release.decoder import DecodeError
@@ -139,6 +140,14 @@ class VerificationReport:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        facts = [(f"{'✓' if c.passed else c.result} {c.name}", c.detail) for c in self.checks]
+        facts += [("WARNING", warning) for warning in self.warnings]
+        facts += [("scope", self.scope), ("signature", str(self.signature))]
+        title = "Every check passed" if self.ok else "NOT everything is as it should be"
+        return card(title, facts, self.authorship, good=self.ok and not self.warnings)
 
     def __str__(self) -> str:
         lines = [f"{c.result}  {c.name}: {c.detail}" for c in self.checks]

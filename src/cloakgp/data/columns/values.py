@@ -167,7 +167,8 @@ def _refuse_missing(codes: Array, where: str, allowed: bool, remedy: str) -> Arr
     if missing and not allowed:
         raise ValueError(
             f"{where} is missing in {missing} of {len(codes)} rows; inputs are public, so fill "
-            f"them in, drop those rows, or state what stands in for them, such as {remedy}"
+            "them in, drop those rows, or state in columns={…} what stands in for them, such as "
+            f"{remedy}"
         )
     return codes
 
