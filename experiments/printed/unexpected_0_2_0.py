@@ -22,7 +22,7 @@ from experiments.item import Run
 from experiments.items import unexpected as old
 from experiments.truths import BOUNDS, PEOPLE, TRUTHS
 
-SIZES, RELEASES = (300, 2_000), 20
+SIZES, RELEASES = (300, 2_000), 20  # what is printed ends with 2,000 people on a line, ε = 3
 SCORES = Path(__file__).parents[1] / "scores.py"
 
 

@@ -354,7 +354,7 @@ def test_a_rate_curve_has_its_interval_and_stays_readable(outcomes):
     figure = drawn(release.plot())
     ax = figure.axes[0]
     assert ax.get_ylabel() == "falls per unit of exposure"
-    assert "expected rate" in labels(figure)
+    assert "rate (median)" in labels(figure)
     rate = release.predict(np.linspace(0, 80, 50)[:, None])
     assert rate.max() < ax.get_ylim()[1] <= 5.0 * rate.max()
 
