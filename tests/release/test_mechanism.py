@@ -19,6 +19,8 @@ from cloakgp import (
 from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import laplace_std
 
+pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
+
 N = 200
 X = np.linspace(0.0, 10.0, N)[:, None]
 Y = 5.0 + 3.0 * np.sin(X[:, 0])

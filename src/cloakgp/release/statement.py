@@ -151,7 +151,7 @@ def _numbers(release: Published) -> list[str]:
 def _sums(cells: PublishedCells) -> list[str]:
     """Return a sentence for each cell."""
     means, stds = cells.means(per_exposure=True)
-    counted = cells.spec.outcome.task == "classification"
+    counted = cells.spec.classes is not None
     over = "rate" if cells.exposure is not None else "mean"
     names = [f"**{escape(name)}**" for name in summed_names(cells.release)]
     found = []
