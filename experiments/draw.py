@@ -177,7 +177,8 @@ class Drawer:
 def rehearsed(plan: Plan, X: Array, y: Array, rng: np.random.Generator) -> Release:
     """Return a release of numbers, made by the package in rehearsal: only its noise is drawn."""
     facts = plan.facts
-    query = Query(plan.sketch, Bounded(facts.lo, facts.hi), Rows(y[order_of(X)]))
+    people = Rows(y[order_of(X)])
+    query = Query(plan.sketch, Bounded(facts.lo, facts.hi), people, facts.squares)
     noisy = release(query, facts.budget, noise=Noise(rehearsal=grid_noise(facts.budget, rng)))
     given = {"gap": plan.gap, "status": plan.design.status}
     return Release.of(spec=facts, sketch=plan.sketch, noisy=noisy, **given)

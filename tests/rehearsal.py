@@ -40,10 +40,15 @@ def restamped(made, epsilon=1.0, delta=1e-5):
     parts = []
     for sketch, noisy in made.parts:
         std, whole = sigma * noisy.sensitivity, laplace and sketch.bits == noisy.bits == 0
-        bits = sketch.bits + value_bits_for(sketch, std, mechanism=budget.mechanism)
+        squared = noisy.squares is not None
+        bits = sketch.bits + value_bits_for(sketch, std, None, budget.mechanism, squared)
         bits = 0 if whole else bits
-        values = np.rint(np.ldexp(noisy.values.astype(float), bits - noisy.bits)).astype(np.int64)
+        finer = bits - noisy.bits
+        values = np.rint(np.ldexp(noisy.values.astype(float), finer)).astype(np.int64)
         stamp = {"values": values, "bits": bits, "sigma": sigma, "private": True}
+        if squared:
+            moved = np.rint(np.ldexp(noisy.squares.astype(float), finer)).astype(np.int64)
+            stamp["squares"] = moved
         parts.append(Part(sketch, replace(noisy, **stamp, epsilon=epsilon, delta=delta)))
     first, *later = parts
     return replace(made, spec=facts, sketch=first.sketch, noisy=first.noisy, later=tuple(later))

@@ -90,6 +90,24 @@ class PublishedCells:
         return np.asarray(self._lo * self.people[:, None] + self._width * s)
 
     @property
+    def squares(self) -> Array | None:
+        """Everybody's squared distance from the middle of the bounds, summed, (D,), if known."""
+        noisy = self.part.noisy
+        if noisy.squares is None:
+            return None
+        return np.asarray(self._width**2 * np.ldexp(noisy.squares.astype(float), -noisy.bits))
+
+    @property
+    def square_noise_std(self) -> Array:
+        """The noise in that sum, (D,)."""
+        return np.asarray(self._width**2 * self.part.noisy.noise_std)
+
+    @property
+    def middle(self) -> Array:
+        """The middle of the bounds, (D,)."""
+        return np.asarray(self._lo + 0.5 * self._width)
+
+    @property
     def sum_noise_std(self) -> Array:
         """The noise in a sum of each output, (D,)."""
         return np.asarray(self._width * self.part.noisy.noise_std)
@@ -154,7 +172,9 @@ def published_numbers(release: Published) -> pd.DataFrame:
             if len(release.members) > 1:
                 table.insert(0, "release", number)
             tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
+    table.attrs = tables[0].attrs if len(tables) == 1 else {}
+    return table
 
 
 def _numbers_table(release: Published, part: Part) -> pd.DataFrame:
@@ -169,6 +189,9 @@ def _numbers_table(release: Published, part: Part) -> pd.DataFrame:
 def _cells_table(cells: PublishedCells) -> pd.DataFrame:
     table = pd.DataFrame({"cell": np.arange(1, len(cells.people) + 1), **_inputs_of(cells)})
     table["people"] = cells.people
+    if cells.squares is not None:
+        each = zip(cells.targets, cells.squares, cells.square_noise_std, strict=True)
+        table.attrs["squares"] = {name: (float(q), float(std)) for name, q, std in each}
     if cells.exposure is not None:
         table["exposure"] = cells.exposure
     for rate in (False, True) if cells.exposure is not None else (False,):

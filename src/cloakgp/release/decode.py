@@ -22,6 +22,7 @@ from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings, decoding, finite
 from cloakgp.release.mixture import Mixture, settle_settings
 from cloakgp.release.spec import Part, ReleaseSpec
+from cloakgp.release.squares import Squares, log_likelihoods, squares_of
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
@@ -36,6 +37,7 @@ class Measurement:
     T: Array  # (r, K): the rounded sketch
     s: Array  # (r, D)
     noise_std: float | Array  # a number, or one for each row of T
+    squares: tuple[Squares, ...] = ()
 
 
 def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
@@ -62,13 +64,23 @@ def measurements(release: Published) -> list[Measurement]:
     if len(release.members) == 1:
         # The noise that was really added, should it be more than was needed.
         std = release.noisy.noise_std
-        return [_measurement(part, release.outputs, std) for part in release.parts]
+        places = release.spec.places
+        return [
+            _measurement(part, release.outputs, std, squares_of(part, places))
+            for part in release.parts
+        ]
     each = [_measurement(part, release.outputs, part.noisy.noise_std) for part in release.parts]
+    squares: list[Squares] = []
+    first = 0
+    for member in release.members:
+        for part in member.parts:
+            squares += squares_of(part, member.spec.places, first)
+        first += len(member.spec.X)
     stacked = [np.vstack([part.sketch.rounded for part in m.parts]) for m in release.members]
     blocks = [heard(m.spec, T) for m, T in zip(release.members, stacked, strict=True)]
     stds = [np.full(len(one.T), one.noise_std) for one in each]
     s = np.concatenate([one.s for one in each])
-    return [Measurement(block_diag(*blocks), s, np.concatenate(stds))]
+    return [Measurement(block_diag(*blocks), s, np.concatenate(stds), tuple(squares))]
 
 
 def latents_at_people(release: Published) -> Array:
@@ -200,16 +212,18 @@ def features_for(spec: ReleaseSpec, kernel: Any) -> KernelFeatures:
     return KernelFeatures(kernel, spec.X, spec.inducing, approximation)
 
 
-def _measurement(part: Part, outputs: int, noise_std: float) -> Measurement:
+def _measurement(
+    part: Part, outputs: int, noise_std: float, squares: Sequence[Squares] = ()
+) -> Measurement:
     s = part.noisy.s
-    return Measurement(part.sketch.rounded, s.reshape(len(s), outputs), noise_std)
+    return Measurement(part.sketch.rounded, s.reshape(len(s), outputs), noise_std, tuple(squares))
 
 
 def _together(spec: ReleaseSpec, steps: Sequence[Measurement]) -> Measurement:
     """Return the iterations that are decoded together as one: the paper uses the last one alone."""
     used = steps if spec.decode == "bayes" else steps[-1:]
     T, s = np.vstack([one.T for one in used]), np.concatenate([one.s for one in used])
-    return Measurement(T, s, used[0].noise_std)
+    return Measurement(T, s, used[0].noise_std, used[0].squares)
 
 
 def _span(spec: ReleaseSpec, column: int) -> tuple[float | Array, float | Array]:
@@ -226,7 +240,9 @@ def _linear(
     seen = _together(spec, steps)
     base = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std)
     by_setting = decoders_of_settings(base, models) if models else [base]
-    return Mixture.by_evidence(by_setting, prior_weights(spec), seen.s[:, column])
+    s = seen.s[:, column]
+    more = log_likelihoods(by_setting, s, seen.squares if models else (), column)
+    return Mixture.by_evidence(by_setting, prior_weights(spec), s, more=more)
 
 
 def _newton(spec: ReleaseSpec, seen: Measurement, column: int) -> Newton:

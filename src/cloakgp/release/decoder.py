@@ -123,7 +123,7 @@ class Decoder:
         """Return the prediction at ``points``, (P,) for the noisy sketch s (r,), (P, n) for n."""
         if self.kind == "direct":
             return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
-        told: Array = cho_solve((self._root, True), self._surprise(s))
+        told: Array = cho_solve((self.root, True), self._surprise(s))
         return self.unit * (self.prior_mean + self._cross_times(points, told))
 
     def variance(self, points: Array) -> Array:
@@ -131,18 +131,18 @@ class Decoder:
         if self.kind == "direct":
             floor = self.model.variance_without_privacy(points)
             return self.unit**2 * floor + self.dp_variance(points)
-        half = self._half(points)
+        half = self.half(points)
         left = self.model.prior_variance(points) - np.einsum("rp,rp->p", half, half)
         return self.unit**2 * np.maximum(left, 0.0)
 
     def draw(self, z: Array) -> Array:
         """Return E s + L z with L Lᵀ = cov(s): a made-up sketch, for standard normal z (r,)."""
-        drawn: Array = self._expected() + self._root @ z
+        drawn: Array = self._expected() + self.root @ z
         return drawn
 
     def whitened(self, s: Array) -> Array:
         """Return L⁻¹ (s − E s) with L Lᵀ = cov(s): standard normal, if the model is right."""
-        white: Array = solve_triangular(self._root, self._surprise(s), lower=True)
+        white: Array = solve_triangular(self.root, self._surprise(s), lower=True)
         return white
 
     def log_evidence(self, s: Array) -> Array:
@@ -152,7 +152,7 @@ class Decoder:
         """
         white = self.whitened(s)
         evidence: Array = -0.5 * np.square(white).sum(axis=0)
-        return evidence - np.log(np.diag(self._root)).sum()
+        return evidence - np.log(np.diag(self.root)).sum()
 
     def _expected(self) -> Array:
         """Return E s = T u₀: u₀ = (m − lo)/d is what u would be at the prior mean."""
@@ -168,7 +168,7 @@ class Decoder:
         """Return B (P, r): how the prediction at ``points`` follows each published value."""
         if self.kind == "direct":
             return self.unit * self._direct(self.model.workload(points))
-        B: Array = cho_solve((self._root, True), self._cross(points).T).T
+        B: Array = cho_solve((self.root, True), self._cross(points).T).T
         return self.unit * B
 
     def dp_variance(self, points: Array) -> Array:
@@ -190,7 +190,7 @@ class Decoder:
             floor = self.model.covariance_without_privacy(points, C)
             noise = G * self.noise_std
             return self.unit**2 * (floor + noise @ noise.T + unknown)
-        half = self._half(points)
+        half = self.half(points)
         return self.unit**2 * (self.model.prior_covariance(points) - half.T @ half)
 
     def uncertainty(self, points: Array) -> Uncertainty:
@@ -221,7 +221,7 @@ class Decoder:
         return 0.5 * (cov + cov.T)
 
     @cached_property
-    def _root(self) -> Array:
+    def root(self) -> Array:
         """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
         cov = self.signal_covariance().copy()
         cov.flat[:: len(cov) + 1] += self.noise_std**2
@@ -240,9 +240,9 @@ class Decoder:
             return self._cross_times(points, told[:, None])[:, 0]
         return self.model.cross_times(points, self._scaled.T @ told)
 
-    def _half(self, points: Array) -> Array:
+    def half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
-        return solve_triangular(self._root, self._cross(points).T, lower=True)
+        return solve_triangular(self.root, self._cross(points).T, lower=True)
 
     @cached_property
     def _pseudo_inverse(self) -> Array:

@@ -44,9 +44,13 @@ class Mixture:
         prior: Array,
         s: Array,
         settings: Sequence[int] | None = None,
+        more: Array | float = 0.0,
     ) -> Mixture:
-        """Weigh decoders by what the published values say for them, and drop the hopeless."""
-        weights = posterior_weights(decoders, prior, s)
+        """Weigh decoders by what the published values say for them, and drop the hopeless.
+
+        ``more`` (k,) is what else speaks for each, as a logarithm.
+        """
+        weights = posterior_weights(decoders, prior, s, more)
         kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max()).tolist()
         share = weights[kept] / weights[kept].sum()
         names = range(len(decoders)) if settings is None else settings
@@ -133,7 +137,9 @@ class Mixture:
         return average
 
 
-def posterior_weights(decoders: Sequence[Decoder], prior: Array, s: Array) -> Array:
+def posterior_weights(
+    decoders: Sequence[Decoder], prior: Array, s: Array, more: Array | float = 0.0
+) -> Array:
     """Return how much each setting is believed in after s was published, sum 1.
 
     (k,) for s (r,); (n, k) for n sketches (r, n).
@@ -142,6 +148,7 @@ def posterior_weights(decoders: Sequence[Decoder], prior: Array, s: Array) -> Ar
         return np.ones((*s.shape[1:], 1))
     with np.errstate(divide="ignore"):
         score = np.log(prior) + np.array([decoder.log_evidence(s) for decoder in decoders]).T
+    score = score + more
     weights: Array = np.exp(score - logsumexp(score, axis=-1, keepdims=True))
     return weights
 

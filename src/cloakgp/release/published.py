@@ -105,7 +105,8 @@ class Published:
     @property
     def published_values(self) -> int:
         """How many numbers were published."""
-        return sum(part.noisy.values.size for part in self.parts)
+        squares = [part.noisy.squares for part in self.parts if part.noisy.squares is not None]
+        return sum(part.noisy.values.size for part in self.parts) + sum(map(len, squares))
 
     @property
     def epsilon(self) -> float:

@@ -38,6 +38,8 @@ Array = NDArray[np.float64]
 DesignName = Literal["cells", "bayes", "total", "worst", "volume"]
 Target = Literal["points", "latents"]
 
+#: Sums of squares of more people might leave 64 bits.
+MOST_WITH_SQUARES = 10**9
 #: Steps of the Laplace approximation, at most.
 MOST_ITERATIONS = 100
 #: A design for the latent values of everybody needs a matrix of this many people, squared.
@@ -239,6 +241,12 @@ class ReleaseSpec:
         """In how many steps u goes from 0 to 1 if all that is published are whole numbers."""
         plain = self.mechanism == "laplace" and self.groups is None
         return self.outcome.whole_steps if plain else None
+
+    @property
+    def squares(self) -> bool:
+        """Whether a sum of squares is published beside the sketch, from which noise is learnt."""
+        learns = self.family is not None and self.likelihood is None
+        return learns and self.mechanism == "laplace" and self.people <= MOST_WITH_SQUARES
 
     @property
     def noise_std(self) -> float:

@@ -133,7 +133,8 @@ def _numbers(release: Published) -> list[str]:
     if not cells:
         return []
     noisy = "noisy " if release.private else ""
-    lines = [f"- {line}" for each in cells for line in _sums(each)]
+    squares = [line for each in cells for line in _squares(each)]
+    lines = squares + [f"- {line}" for each in cells for line in _sums(each)]
     rest = len(lines) - MOST_SUMS
     if rest > 0:
         lines = [*lines[:MOST_SUMS], f"- … and {rest} more: `Release.published()` has all of them."]
@@ -167,6 +168,20 @@ def _sums(cells: PublishedCells) -> list[str]:
                 said.append(f"sum of {name} {plain(total)}, {over} {plain(mean)} ± {plain(reach)}")
         found.append(f"{escape(where)} ({plain(people)} people): {'; '.join(said)}")
     return found
+
+
+def _squares(cells: PublishedCells) -> list[str]:
+    """Say how far outputs lie from the middle of the bounds, summed over everybody."""
+    if cells.squares is None:
+        return []
+    each = zip(summed_names(cells.release), cells.middle, cells.squares, strict=True)
+    reach = cells.within * cells.square_noise_std
+    return [
+        f"- everybody ({plain(cells.people.sum())} people): sum of the squared distances of "
+        f"**{escape(name)}** from {plain(middle)}, the middle of the bounds, {plain(q)} "
+        f"± {plain(far)}"
+        for (name, middle, q), far in zip(each, reach, strict=True)
+    ]
 
 
 def plain(number: float) -> str:

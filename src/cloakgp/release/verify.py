@@ -271,7 +271,7 @@ def _grid_of(part: Part, counts: NDArray[np.int64] | None, steps: int | None) ->
     detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"
     try:
         std = noisy.sigma * noisy.sensitivity
-        value_bits = value_bits_for(sketch, std, counts, noisy.mechanism)
+        value_bits = value_bits_for(sketch, std, counts, noisy.mechanism, noisy.squares is not None)
     except ValueError as error:
         return False, f"{detail}; {error}"
     whole, expected = 1, sketch.bits + value_bits

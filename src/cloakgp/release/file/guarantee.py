@@ -113,21 +113,28 @@ class GuaranteeCodec(Section, frozen=True, omit_defaults=True):
         return Budget(float(self.epsilon), self.delta, self.calibration, self.parts, self.mechanism)
 
 
+#: The array of the sums of squares.
+SQUARES = "squares"
+
+
 class GridCodec(Section, frozen=True, omit_defaults=True):
     """The bits of the sketch and of the noisy values of each iteration; both are arrays.
 
-    Whole numbers of ``whole`` steps between the bounds have no bits.
+    Whole numbers of ``whole`` steps between the bounds have no bits.  ``squares`` says whether sums
+    of squares were published beside each sketch, which is an array, too.
     """
 
     sketch_bits: Annotated[int, Meta(ge=0, le=MOST_SKETCH_BITS)]
     noisy_bits: Annotated[list[Annotated[int, Meta(ge=0, le=MOST_NOISY_BITS)]], Meta(min_length=1)]
     whole: Annotated[int, Meta(ge=1, le=LARGEST_WHOLE)] = 1
+    squares: bool = False
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> GridCodec:
         """Return what a file says of everything that was published."""
-        first = parts[0]
-        return cls(first.sketch.bits, [part.noisy.bits for part in parts], first.noisy.whole)
+        first, bits = parts[0], [part.noisy.bits for part in parts]
+        squared = first.noisy.squares is not None
+        return cls(first.sketch.bits, bits, first.noisy.whole, squared)
 
     @staticmethod
     def arrays(parts: Sequence[Part]) -> dict[str, NDArray[Any]]:
@@ -135,16 +142,25 @@ class GridCodec(Section, frozen=True, omit_defaults=True):
         arrays: dict[str, NDArray[Any]] = {}
         for (sketch, noisy), part in zip(_part_names(len(parts)), parts, strict=True):
             arrays |= {sketch: part.sketch.matrix, noisy: part.noisy.values}
-        return arrays
+        squares = parts[0].noisy.squares
+        return arrays if squares is None else arrays | {SQUARES: squares}
 
     @property
     def array_names(self) -> set[str]:
         """The arrays that it needs."""
-        return {name for names in _part_names(len(self.noisy_bits)) for name in names}
+        named = {name for names in _part_names(len(self.noisy_bits)) for name in names}
+        return named | {SQUARES} if self.squares else named
 
-    def check(self, arrays: Arrays, people: int, outputs: int, parts: int) -> None:
+    def check(
+        self, arrays: Arrays, people: int, outputs: int, guarantee: GuaranteeCodec, numbers: bool
+    ) -> None:
         """Check the sketches and the noisy values of every iteration."""
-        given = len(self.noisy_bits)
+        given, parts = len(self.noisy_bits), guarantee.parts
+        if self.squares:
+            if guarantee.mechanism != "laplace" or not numbers or parts != 1:
+                raise ReleaseFileError("squares are published of numbers, with Laplace noise alone")
+            check_array(SQUARES, arrays[SQUARES], "int64", (outputs,), "one for each output")
+            check_range(SQUARES, arrays[SQUARES], -LARGEST_VALUE, LARGEST_VALUE)
         if given != parts:
             raise ReleaseFileError(f"{given} part(s) share a budget meant for {parts}")
         for sketch, noisy in _part_names(parts):
@@ -160,6 +176,7 @@ class GridCodec(Section, frozen=True, omit_defaults=True):
         """Return what was published, iteration by iteration."""
         promised = structs.asdict(guarantee) | {"epsilon": float(guarantee.epsilon)}
         del promised["neighbours"]
+        promised["squares"] = arrays[SQUARES] if self.squares else None
         return [
             Part(
                 Sketch(arrays[sketch], self.sketch_bits),

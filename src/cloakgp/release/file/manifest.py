@@ -48,7 +48,7 @@ from cloakgp.release.file.schema import (
     to_json,
     typed,
 )
-from cloakgp.release.outputs import OUTCOMES, Counts, Outcome, Rate, Said, Task
+from cloakgp.release.outputs import OUTCOMES, Counts, Numbers, Outcome, Rate, Said, Task
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
             raise ReleaseFileError("rows of each person are limited, but the owners are not named")
         self.prior.check(arrays, columns)
         kind.check_arrays(arrays, people)
-        self.grid.check(arrays, people, self.outputs, self.guarantee.parts)
+        self.grid.check(arrays, people, self.outputs, self.guarantee, kind is Numbers)
         self._check_names(columns, len(self.outcome(arrays).names(self.outputs)))
 
     def _check_names(self, columns: int, targets: int) -> None:

@@ -1,0 +1,161 @@
+"""What the sum of squares says of a setting: how far single outputs scatter around f.
+
+Sums over cells say next to nothing of that.  Beside them the core publishes, free of charge,
+
+    q = Σ_i v_i (u_i − 1/2)² + noise
+
+Given a setting of the hyperparameters and s, the outputs y are normal, so that mean and variance of
+q are known: with μ = E[y|s] − middle of the bounds, P = cov(y|s) and V = diag(v)
+
+    E = Σ v_i (μ_i² + P_ii),    var = 2 tr(V P V P) + 4 (Vμ)ᵀ P (Vμ)
+
+Its density is taken to be normal.  People who are alike are looked at together (``Nodes``), where f
+is taken to be constant: only how well f is known is rounded by that, not how people scatter.
+Bounds are not believed to clip anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from cloakgp.data.kd_tree import grow
+from cloakgp.data.partition import Partition
+from cloakgp.gp.kernel_features import ScaledModel
+from cloakgp.gp.linear import evaluate
+from cloakgp.release.decoder import Decoder
+from cloakgp.release.spec import Part
+
+Array = NDArray[np.float64]
+
+#: People are looked at in so many groups at most.
+MOST_NODES = 96
+
+
+@dataclass(frozen=True)
+class Squares:
+    """A noisy sum of squares of one output column."""
+
+    values: Array  # (D,): q of each output column
+    noise_std: float
+    weights: Array  # (N,): v, for each person at a row of X
+    counts: Array  # (N,): how many people are there
+    rows: slice  # whose they are among all rows
+
+
+class Nodes(NamedTuple):
+    """Groups of people: M of them, from rows of X."""
+
+    points: Array  # (M, L): a row of each
+    weights: Array  # (M,): Σ v over the people of a group
+    squared: Array  # (M,): Σ v²
+    B: Array  # (r, M): what the sketch makes of an output that all of them have
+    middle: Array  # (M,)
+    width: float
+
+
+def log_likelihoods(
+    decoders: Sequence[Decoder], s: Array, squares: Sequence[Squares], column: int
+) -> Array:
+    """Return log p(q | s) of an output column under each setting, (k,), for s (r,)."""
+    total = np.zeros(len(decoders))
+    for each in squares:
+        nodes = group_people(decoders[0], each)
+        prior = _PriorCovariance(nodes.points)
+        for k, decoder in enumerate(decoders):
+            expected, variance = moments(decoder, s, nodes, prior.of(decoder))
+            variance += each.noise_std**2
+            total[k] -= 0.5 * ((each.values[column] - expected) ** 2 / variance + np.log(variance))
+    return total
+
+
+def squares_of(part: Part, places: Partition | None, first: int = 0) -> list[Squares]:
+    """Return what was published of squares, if anything; the rows of X begin with the ``first``."""
+    sketch, noisy = part
+    v = np.abs(sketch.rounded).sum(axis=0)
+    if noisy.squares is None or not v.any():
+        return []
+    counts = np.ones(len(v))
+    if places is not None:
+        v, counts = np.repeat(v, places.nodes_each), places.node_counts
+    values = np.ldexp(noisy.squares.astype(np.float64), -noisy.bits)
+    return [Squares(values, noisy.noise_std, v, counts, slice(first, first + len(v)))]
+
+
+def moments(decoder: Decoder, s: Array, nodes: Nodes, covariance: Array) -> tuple[Array, Array]:
+    """Return mean and variance of Σ v (u − 1/2)² given s under one setting.
+
+    ``covariance`` (M, M) is that of f at the nodes, before anything is known.
+    """
+    v, each = nodes.weights, decoder.model.scatter
+    effective = v**2 / nodes.squared  # people in a group, if all weigh the same
+    own = each / effective  # variance of their mean around f
+    half: Array = decoder.half(nodes.points) + solve_triangular(
+        decoder.root, nodes.B * own, lower=True
+    )
+    P = covariance - half.T @ half
+    P.flat[:: len(P) + 1] += own
+    mean = decoder.prior_mean - nodes.middle + (half.T @ decoder.whitened(s)).T  # (M,) or (n, M)
+    pull = mean * v
+    expected = (pull * mean).sum(axis=-1) + v @ np.maximum(np.diag(P), 0.0)
+    # Within a group people scatter around their mean.
+    expected = expected + each * (v - v / effective).sum()
+    variance = (
+        2.0 * v @ np.square(P) @ v + 2.0 * each**2 * (nodes.squared * (1 - 1 / effective)).sum()
+    )
+    variance = variance + 4.0 * np.maximum(((pull @ P) * pull).sum(axis=-1), 0.0)
+    return expected / nodes.width**2, variance / nodes.width**4
+
+
+class _PriorCovariance:
+    """The covariance of f at the nodes, of which settings share the kernels."""
+
+    def __init__(self, points: Array) -> None:
+        self.points = points
+        self.known: dict[int, Array] = {}
+
+    def of(self, decoder: Decoder) -> Array:
+        model = decoder.model
+        if not isinstance(model, ScaledModel):
+            return model.prior_covariance(self.points)
+        total = np.full((len(self.points), len(self.points)), model.level)
+        for shape, variance in model.parts:
+            if id(shape) not in self.known:
+                self.known[id(shape)] = evaluate(shape.kernel, self.points)
+            total += variance * self.known[id(shape)]
+        return total
+
+
+def group_people(decoder: Decoder, squares: Squares) -> Nodes:
+    """Put people into groups: leaves of a k-d tree in units of the spread of each input."""
+    # Those without weight in the sum are not asked for.
+    here = squares.rows.start + np.flatnonzero(squares.weights > 0.0)
+    v = squares.weights[squares.weights > 0.0]
+    people, X = squares.counts[squares.weights > 0.0], decoder.model.X[here]
+    spread = np.sqrt(np.average((X - X.mean(axis=0)) ** 2, axis=0, weights=people))
+    features = np.ascontiguousarray((X / np.where(spread > 0.0, spread, 1.0)).T)
+    tree = grow(features, MOST_NODES, people=people)
+    which = tree.assign(features.T)
+    groups, which = np.unique(which, return_inverse=True)
+    size = len(groups)
+
+    def add(values: Array) -> Array:
+        return np.bincount(which, values, minlength=size).astype(np.float64)
+
+    everybody = (decoder.T.shape[1],)
+    width = np.broadcast_to(decoder.width, everybody)[here]
+    lo = np.broadcast_to(decoder.lo, everybody)[here]
+    scaled = decoder.T[:, here] / width
+    B = np.array([add(row) for row in scaled]).reshape(len(scaled), size)
+    centre = np.array([add(column * people) for column in features]) / add(people)
+    off = np.square(features - centre[:, which]).sum(axis=0)
+    # The first of the people who are nearest to the centre of their group.
+    order = np.lexsort((np.arange(len(off)), off, which))
+    nearest = order[np.searchsorted(which[order], np.arange(size))]
+    middle = (lo + 0.5 * width)[nearest]
+    return Nodes(X[nearest], add(v * people), add(v**2 * people), B, middle, float(width[0]))
