@@ -22,7 +22,7 @@ from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings, decoding, finite
 from cloakgp.release.mixture import Mixture, settle_settings
 from cloakgp.release.spec import Part, ReleaseSpec
-from cloakgp.release.squares import Squares, log_likelihoods, squares_of
+from cloakgp.release.squares import Squares, squares_of, weigh_noise
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
@@ -241,8 +241,11 @@ def _linear(
     base = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std)
     by_setting = decoders_of_settings(base, models) if models else [base]
     s = seen.s[:, column]
-    more = log_likelihoods(by_setting, s, seen.squares if models else (), column)
-    return Mixture.by_evidence(by_setting, prior_weights(spec), s, more=more)
+    prior = prior_weights(spec)
+    if not (models and seen.squares):
+        return Mixture.by_evidence(by_setting, prior, s)
+    learnt = weigh_noise(by_setting, s, seen.squares, column)
+    return Mixture.by_evidence(by_setting, prior, s, learnt=learnt)
 
 
 def _newton(spec: ReleaseSpec, seen: Measurement, column: int) -> Newton:

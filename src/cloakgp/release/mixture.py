@@ -36,6 +36,7 @@ class Mixture:
     weights: Array  # (k,), sum 1
     s: Array  # (r,): the published values
     settings: tuple[int, ...] = (0,)  # which settings of the family these are
+    learnt_scatter: Array | None = None  # (k,): of outputs around f, if squares say how far
 
     @classmethod
     def by_evidence(
@@ -44,17 +45,19 @@ class Mixture:
         prior: Array,
         s: Array,
         settings: Sequence[int] | None = None,
-        more: Array | float = 0.0,
+        learnt: tuple[Array, Array] | None = None,
     ) -> Mixture:
         """Weigh decoders by what the published values say for them, and drop the hopeless.
 
-        ``more`` (k,) is what else speaks for each, as a logarithm.
+        ``learnt`` is what squares say of each (``squares.weigh_noise``).
         """
-        weights = posterior_weights(decoders, prior, s, more)
+        weights = posterior_weights(decoders, prior, s, 0.0 if learnt is None else learnt[0])
         kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max()).tolist()
         share = weights[kept] / weights[kept].sum()
         names = range(len(decoders)) if settings is None else settings
-        return cls(tuple(decoders[k] for k in kept), share, s, tuple(names[k] for k in kept))
+        scatter = None if learnt is None else learnt[1][kept]
+        chosen = tuple(names[k] for k in kept)
+        return cls(tuple(decoders[k] for k in kept), share, s, chosen, scatter)
 
     @property
     def fixed(self) -> bool:
@@ -93,6 +96,8 @@ class Mixture:
             np.sqrt(self._average(np.array([getattr(part, name) ** 2 for part in parts])))
             for name in ("latent", "dp", "observation")
         )
+        if self.learnt_scatter is not None:
+            observation = np.full(len(points), np.sqrt(self.weights @ self.scatters))
         between = np.sqrt(self._between(self.means(points)))
         return Uncertainty(latent, dp, observation, between)
 
@@ -116,12 +121,16 @@ class Mixture:
         """Return the ``share``-quantile of f at ``points``, or of single new outputs there."""
         variances = self.variances(points)
         if of_people:
-            variances = variances + self._noises()[:, None]
+            variances = variances + self.scatters[:, None]
         return mixture_quantile(self.weights, self.means(points), np.sqrt(variances), share)
 
-    def _noises(self) -> Array:
-        """Return the variance of outputs around f under each setting, (k,)."""
-        return np.array([d.unit**2 * d.model.scatter for d in self.decoders])
+    @property
+    def scatters(self) -> Array:
+        """The variance of outputs around f under each setting, (k,)."""
+        units = np.array([d.unit**2 for d in self.decoders])
+        if self.learnt_scatter is not None:
+            return units * self.learnt_scatter
+        return units * [d.model.scatter for d in self.decoders]
 
     def _apart(self, means: Array) -> Array:
         """Return how far each setting's mean is from that of all, (k, P)."""

@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 
 #: People are looked at in so many groups at most.
 MOST_NODES = 96
+#: So many levels of noise stand for those that are nearest to one of the family's.
+LEVELS_EACH = 9
 
 
 @dataclass(frozen=True)
@@ -59,19 +61,43 @@ class Nodes(NamedTuple):
     width: float
 
 
-def log_likelihoods(
+def weigh_noise(
     decoders: Sequence[Decoder], s: Array, squares: Sequence[Squares], column: int
-) -> Array:
-    """Return log p(q | s) of an output column under each setting, (k,), for s (r,)."""
-    total = np.zeros(len(decoders))
+) -> tuple[Array, Array]:
+    """Return log p(q | s) of an output column under each setting, (k,), and the scatter it leaves.
+
+    A family has few noise levels.  Each stands for those up to halfway to its neighbours: the
+    density is their mean, and the scatter (k,), a variance, is their mean given q.
+    """
+    levels = _levels(np.array([decoder.model.scatter for decoder in decoders]))  # (k, R)
+    logs = np.zeros(levels.shape)
     for each in squares:
         nodes = group_people(decoders[0], each)
-        prior = _PriorCovariance(nodes.points)
+        prior, total = _PriorCovariance(nodes.points), nodes.weights.sum() / nodes.width**2
         for k, decoder in enumerate(decoders):
             expected, variance = moments(decoder, s, nodes, prior.of(decoder))
             variance += each.noise_std**2
-            total[k] -= 0.5 * ((each.values[column] - expected) ** 2 / variance + np.log(variance))
-    return total
+            off = each.values[column] - expected - (levels[k] - decoder.model.scatter) * total
+            logs[k] -= 0.5 * (off**2 / variance + np.log(variance))
+    top = logs.max(axis=1, keepdims=True)
+    shares = np.exp(logs - top)
+    scatter = (shares * levels).sum(axis=1) / shares.sum(axis=1)
+    return top[:, 0] + np.log(shares.mean(axis=1)), scatter
+
+
+def _levels(scatter: Array) -> Array:
+    """Return the variances that each of a family's levels stands for, (k, R)."""
+    known = np.unique(scatter[scatter > 0.0])
+    if len(known) < 2:
+        return scatter[:, None]
+    middle = np.sqrt(known[1:] * known[:-1])
+    low = np.concatenate([known[:1] ** 2 / middle[:1], middle])
+    high = np.concatenate([middle, known[-1:] ** 2 / middle[-1:]])
+    place = np.minimum(np.searchsorted(known, scatter), len(known) - 1)
+    along = (np.arange(LEVELS_EACH) + 0.5) / LEVELS_EACH
+    ratio = (high / low)[place][:, None]
+    levels: Array = np.where(scatter > 0.0, low[place], 0.0)[:, None] * ratio**along
+    return levels
 
 
 def squares_of(part: Part, places: Partition | None, first: int = 0) -> list[Squares]:

@@ -147,7 +147,7 @@ def _scatter(release: Published, mixture: Mixture) -> Array:
     """Return the variance of outputs, or of latent values, around f under each setting, (K,)."""
     spec = release.spec
     if spec.likelihood is None:
-        return np.array([d.unit**2 * d.model.scatter for d in mixture.decoders])
+        return mixture.scatters
     if spec.family is None:
         return np.zeros(len(mixture.decoders))
     return np.array([spec.family.settings[k].noise_variance for k in mixture.settings])
