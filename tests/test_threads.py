@@ -159,7 +159,7 @@ def test_a_class_is_guarded_whatever_its_members_are():
 
 def story(folder):
     """Plan, search, release, save, load, read, draw, report, check and combine."""
-    X = np.random.default_rng(0).uniform(0.0, 80.0, (30, 1))
+    X = np.random.default_rng(0).uniform(0.0, 80.0, (40, 1))
     y = 100.0 + X[:, 0] / 2
     model = PrivateGPRegressor(bounds=(40, 200), inducing=8)
     private_bounds(y, [0.0, 50.0, 150.0, 200.0], epsilon=1.0)
