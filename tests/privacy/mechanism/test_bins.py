@@ -270,7 +270,7 @@ def test_sums_in_floating_point_are_those_of_integers(most):
     at = np.random.default_rng(0).integers(0, 3, 20_000)
     y = np.concatenate([np.ones(19_000), np.random.default_rng(1).uniform(size=1000)])
     kind = Bounded([0.0], [1.0])
-    found = core._sum_block(Block(at, y), kind=kind, bins=4, most=most)
+    found = core._sum_block(Block(at, y), kind=kind, bins=4, most=most, squared=False)
     u = kind.steps(kind.checked(y, len(y)), most)[:, 0].tolist()
     wanted = [sum(each for each, place in zip(u, at, strict=True) if place == c) for c in range(4)]
     assert found.sums[:, 0].tolist() == wanted
