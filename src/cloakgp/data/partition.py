@@ -305,7 +305,7 @@ def _some(rows: Array, hashes: Hashes, chosen: NDArray[np.bool_], most: int | No
         limit = np.partition(hashes, SPARE * most - 1)[SPARE * most - 1]
         few = _some(rows, hashes, hashes <= limit, None)
         if len(few.rows) >= most:
-            return _Rows(*(part[:most] for part in few))
+            return _Rows(few.rows[:most], few.people[:most], few.hashes[:most])
     ones = np.ones(int(chosen.sum()), dtype=np.int64)
     return _merged(_Rows(rows[chosen], ones, hashes[chosen]), most)
 

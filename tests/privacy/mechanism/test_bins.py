@@ -264,9 +264,9 @@ def test_sums_of_a_billion_people_fit():
         value_bits_for(sketch, 4.0, np.full(PLACES, 10**11))
 
 
-@pytest.mark.parametrize("most", [1, 9, 1 << 30, 1 << 40, (1 << 53) - 1, 1 << 53])
+@pytest.mark.parametrize("most", [1, 9, 1 << 30, 1 << 40])
 def test_sums_in_floating_point_are_those_of_integers(most):
-    """Also where so many people at once would be too many: with 2^53 steps, two of them."""
+    """Also on the finest grid, where 8,192 people at a time are as many as can be."""
     at = np.random.default_rng(0).integers(0, 3, 20_000)
     y = np.concatenate([np.ones(19_000), np.random.default_rng(1).uniform(size=1000)])
     kind = Bounded([0.0], [1.0])
