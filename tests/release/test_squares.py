@@ -100,10 +100,11 @@ def test_several_sketches_at_once_and_people_without_weight():
 @pytest.mark.parametrize("true", [0.2, 0.4, 0.7, 1.5])
 def test_noise_between_the_levels_of_a_family_is_found(true):
     """The sum of squares of many people, with little noise: each level stands for its range."""
-    decoder, squares = made_up(400)
+    decoder, squares = made_up(2_000, cells=24)
+    decoder = replace(decoder, noise_std=0.05)
     families = [replace(decoder, model=ExactModel(KERNEL, decoder.model.X, v)) for v in (0.25, 1.0)]
     exact = replace(decoder, model=ExactModel(KERNEL, decoder.model.X, true))
-    s = exact.draw(np.zeros(4))
+    s = exact.draw(np.zeros(24))
     value = found(exact, s, squares)[0]
     little = replace(squares, values=np.array([value]), noise_std=1e-3)
     logs, scatters = weigh_noise(families, s, [little], 0)
@@ -112,7 +113,7 @@ def test_noise_between_the_levels_of_a_family_is_found(true):
     assert scatters[best] == pytest.approx(true, rel=0.15)
     much = replace(little, noise_std=1e3)  # says nothing
     logs, scatters = weigh_noise(families, s, [much], 0)
-    assert logs[0] == pytest.approx(logs[1], abs=1e-3)
+    assert logs[0] == pytest.approx(logs[1], abs=1e-2)
     assert scatters == pytest.approx([0.25 * 1.16, 1.0 * 1.16], rel=0.1)
     alone = weigh_noise(families[:1], s, [little], 0)[1]
     assert alone.tolist() == [0.25]
@@ -181,7 +182,7 @@ def test_it_is_near_what_it_is_of(fitted):
     assert std == pytest.approx(1e4 * np.sqrt(2) / 2.0, rel=1e-6)
     assert found == pytest.approx(np.sum((y - 50) ** 2), abs=12 * std)
     words = release.statement()
-    assert "squared distances of **y0** from 50.0, the middle of the bounds" in words
+    assert "squared distances of **y0** from 50, the middle of the bounds" in words
     assert "squared distances" not in without(release).statement()
 
 
