@@ -178,7 +178,12 @@ def rehearsed(plan: Plan, X: Array, y: Array, rng: np.random.Generator) -> Relea
     """Return a release of numbers, made by the package in rehearsal: only its noise is drawn."""
     facts = plan.facts
     people = Rows(y[order_of(X)])
-    query = Query(plan.sketch, Bounded(facts.lo, facts.hi), people, facts.squares)
+    query = Query(
+        plan.sketch,
+        Bounded(facts.lo, facts.hi),
+        people,
+        facts.squares and len(plan.sketch.matrix) > 0,
+    )
     noisy = release(query, facts.budget, noise=Noise(rehearsal=grid_noise(facts.budget, rng)))
     given = {"gap": plan.gap, "status": plan.design.status}
     return Release.of(spec=facts, sketch=plan.sketch, noisy=noisy, **given)

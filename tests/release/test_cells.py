@@ -48,7 +48,7 @@ def test_words_leave_out_inputs_along_which_a_cell_is_everywhere():
         assert ("region" in words) == (row["region"].count(",") < 2)
         assert ("age" in words) == ((row["age_from"], row["age_to"]) != (20.0, 79.0))
     everybody = numbers(AGE, epsilon=0.001).release_
-    assert everybody.published_values == 1
+    assert len(everybody.noisy.values) == 1
     assert collect_cells(everybody)[0].words() == ["everybody"]
 
 
@@ -69,7 +69,7 @@ def test_marks_are_the_published_means_where_their_people_are(X):
 def test_maps_have_a_mark_for_each_cell_and_more_inputs_have_none():
     two = numbers(pd.concat([AGE, VISIT], axis=1)).release_
     (shown,) = marks(two)
-    assert shown.middle.shape == (two.published_values, 2)
+    assert shown.middle.shape == (len(two.noisy.values), 2)
     assert marks(numbers(pd.concat([AGE, REGION, VISIT], axis=1)).release_) == [None]
 
 
@@ -111,7 +111,7 @@ def test_combined_releases_show_the_cells_of_all():
     both = Release.combine(halves)
     table = both.published()
     assert table["release"].value_counts().to_dict() == {
-        number: half.published_values for number, half in enumerate(halves, start=1)
+        number: len(half.noisy.values) for number, half in enumerate(halves, start=1)
     }
     (shown,) = marks(both)
     np.testing.assert_allclose(shown.value, table["height_mean"])

@@ -32,7 +32,8 @@ def rehearsal():
 
 def test_it_tells_how_many_numbers_about_how_many_people(release):
     text = statement(release)
-    count = release.noisy.values.size
+    count = release.published_values
+    assert count == release.noisy.values.size + len(release.noisy.squares)
     assert f"{count} number{'' if count == 1 else 's'}, " in text
     assert "30 rows, each taken to be another person's" in text
     assert "30 people" not in text

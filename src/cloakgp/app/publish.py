@@ -106,7 +106,7 @@ def _zero_release(plan: Plan, names: tuple[str, ...]) -> Release:
         parts=spec.iterations,
         mechanism=spec.mechanism,
         whole=spec.whole_steps or 1,
-        squares=np.zeros(columns, dtype=np.int64) if spec.squares else None,
+        squares=np.zeros(columns, dtype=np.int64) if spec.squares and rows else None,
     )
     return Release.of(
         spec=spec,

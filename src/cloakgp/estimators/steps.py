@@ -256,7 +256,8 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
         people = Bins(spec.places.counts, batches(table, y), done)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
-        return release(Query(sketch, kind, people, spec.squares), spec.budget, noise=noise)
+        squares = spec.squares and len(sketch.matrix) > 0
+        return release(Query(sketch, kind, people, squares), spec.budget, noise=noise)
 
     return core
 

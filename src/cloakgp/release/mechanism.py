@@ -88,7 +88,7 @@ def _forecast(
         spec.mechanism,
         float(np.mean(spec.unit) * np.sqrt(variance)),
         spec.noise_std,
-        rows * len(spec.lo) * spec.iterations,
+        spec.published_values(rows),
         variance,
         exact,
     )

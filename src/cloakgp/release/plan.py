@@ -222,8 +222,7 @@ class Plan:
     @property
     def published_values(self) -> int:
         """How many numbers the release would publish."""
-        spec = self.spec
-        return self.sketch.matrix.shape[0] * len(spec.lo) * spec.iterations
+        return self.spec.published_values(self.sketch.matrix.shape[0])
 
     @property
     def noise_std(self) -> Array:

@@ -244,9 +244,13 @@ class ReleaseSpec:
 
     @property
     def squares(self) -> bool:
-        """Whether a sum of squares is published beside the sketch, from which noise is learnt."""
+        """Whether sums of squares are published beside the sketch, from which noise is learnt."""
         learns = self.family is not None and self.likelihood is None
         return learns and self.mechanism == "laplace" and self.people <= MOST_WITH_SQUARES
+
+    def published_values(self, rows: int) -> int:
+        """Return how many numbers are published with a sketch of so many rows."""
+        return (rows + (self.squares and rows > 0)) * len(self.lo) * self.iterations
 
     @property
     def noise_std(self) -> float:

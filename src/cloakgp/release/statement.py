@@ -177,7 +177,7 @@ def _squares(cells: PublishedCells) -> list[str]:
     each = zip(summed_names(cells.release), cells.middle, cells.squares, strict=True)
     reach = cells.within * cells.square_noise_std
     return [
-        f"- everybody ({plain(cells.people.sum())} people): sum of the squared distances of "
+        "- everybody: sum of the squared distances of "
         f"**{escape(name)}** from {plain(middle)}, the middle of the bounds, {plain(q)} "
         f"± {plain(far)}"
         for (name, middle, q), far in zip(each, reach, strict=True)

@@ -21,8 +21,9 @@ from scipy import stats
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
 from cloakgp.release import Combination
-from cloakgp.release.decode import decode, measurements, mixtures_of, prior_weights
+from cloakgp.release.decode import decode, decoders_for, measurements, mixtures_of, prior_weights
 from cloakgp.release.latent import CountRelease, LabelRelease
+from cloakgp.release.squares import weigh_noise
 
 pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
 
@@ -140,8 +141,13 @@ def test_learnt_settings_are_shared_and_weighed_by_the_evidence_of_all():
     table = both.hyperparameters
     assert len(table) == len(members[0].hyperparameters)
     mixture = mixtures_of(both)[0]
-    assert len(mixture.s) == sum(m.published_values for m in members)
+    assert len(mixture.s) == sum(len(m.noisy.values) for m in members)
     scores = np.array([d.log_evidence(mixture.s) for d in mixture.decoders])
+    (seen,) = measurements(both)
+    assert len(seen.squares) == 2
+    every = decoders_for(both.spec, seen.T)
+    every = [replace(decoder, noise_std=seen.noise_std) for decoder in every]
+    scores += weigh_noise(every, mixture.s, seen.squares, 0)[0][list(mixture.settings)]
     expected = prior_weights(both.spec)[list(mixture.settings)] * np.exp(scores - scores.max())
     np.testing.assert_allclose(mixture.weights, expected / expected.sum(), rtol=1e-9)
 

@@ -157,7 +157,7 @@ def test_points_that_matter_are_those_of_all_weighed_by_people():
 
 
 def test_what_takes_too_much_memory_is_refused_before_it_is_tried(monkeypatch):
-    rows = sum(m.published_values for m in pair("learnt"))
+    rows = sum(len(m.noisy.values) for m in pair("learnt"))
     settings = len(pair("learnt")[0].spec.family.settings)
     needed = settings * rows**2, 100 * 100  # a matrix for each setting, and people by people
     monkeypatch.setattr(pooled, "MOST_ENTRIES", max(needed) - 1)
