@@ -31,6 +31,8 @@ def published_numbers(release: Published) -> pd.DataFrame:
 
 def _numbers(release: Published, part: Part) -> pd.DataFrame:
     spec, T = release.spec, part.sketch.rounded
+    if spec.rows is not None:
+        return _shares(release, part)
     s = part.noisy.s.reshape(len(T), release.outputs)
     targets = _target_names(release)
     if spec.design != "cells":
@@ -46,6 +48,25 @@ def _numbers(release: Published, part: Part) -> pd.DataFrame:
         table[f"{target}_sum"] = lo * people + width * s[:, number]
         table[f"{target}_mean"] = lo + width * s[:, number] / people
         table[f"{target}_mean_noise_std"] = width * part.noisy.noise_std / people
+    return table
+
+
+def _shares(release: Published, part: Part) -> pd.DataFrame:
+    """Return what is published of whole rows: noisy sums of shares, and how many rows these are."""
+    spec, T, s = release.spec, part.sketch.rounded, part.noisy.s
+    table = pd.DataFrame({"cell": np.arange(1, len(T) + 1), **_where(release, T)})
+    table["rows"] = s.sum(axis=1)
+    table["rows_noise_std"] = part.noisy.noise_std * np.sqrt(spec.shares)
+    told = _target_names(release)
+    for number, target in enumerate(told):
+        lo, width = spec.lo[number], spec.hi[number] - spec.lo[number]
+        table[f"{target}_sum"] = lo * table["rows"] + width * s[:, number]
+        # Where there are hardly more rows than noise a mean would say nothing.
+        rows = np.where(table["rows"] > 2.0 * table["rows_noise_std"], table["rows"], np.nan)
+        share = s[:, number] / rows
+        around = np.hypot(1.0 - share, share) if spec.shares == 2 else np.hypot(1.0, share)
+        table[f"{target}_mean"] = lo + width * share
+        table[f"{target}_mean_noise_std"] = width * part.noisy.noise_std * around / rows
     return table
 
 

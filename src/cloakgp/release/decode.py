@@ -62,6 +62,14 @@ def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
     return [find(spec, steps, models, column) for column in range(len(spec.lo))]
 
 
+def density_in(release: Published) -> Density:
+    """Return where the people of a release of whole rows are, found once for each release."""
+    if "density" not in release.found:
+        release.found["density"] = density_of(release.spec, measurements(release)[0])
+    known: Density = release.found["density"]
+    return known
+
+
 def mixtures_of(release: Published) -> list[Mixture]:
     """Return the posterior of each output column, found once for each release."""
     if "mixtures" not in release.found:
@@ -92,7 +100,7 @@ def latents_at_people(release: Published) -> Array:
 def density_of(spec: ReleaseSpec, seen: Measurement) -> Density:
     """Return where people are, of which whole rows tell: all shares of a row add up to 1."""
     assert spec.rows is not None
-    T, numbers = seen.T, seen.s.sum(axis=1)
+    T, numbers = np.ascontiguousarray(seen.T), seen.s.sum(axis=1)
     variances = np.full(len(T), spec.shares * float(seen.noise_std) ** 2)
     if spec.rows.neighbours == "replace" and spec.rows.max_rows == 1:  # their number is public
         T = np.vstack([T, np.ones(T.shape[1])])
@@ -115,7 +123,7 @@ def _whole_rows(spec: ReleaseSpec, seen: Measurement, density: Density) -> list[
     With C shares of which f is the mean of one, V = share − mean of shares tells of n (f − 1/C),
     and its noise is independent of that of n.  So V + n̂/C = n̂ f + (f − 1/C)(n − n̂) + noise.
     """
-    T, C = seen.T, spec.shares
+    T, C = np.ascontiguousarray(seen.T), spec.shares  # in one order, also from a file
     known = replace(spec, rows=None, model=_with_counts(spec.model, density.counts))
     V = (seen.s - seen.s.mean(axis=1, keepdims=True))[:, : len(spec.lo)]
     told = V + (T @ density.counts / C)[:, None]

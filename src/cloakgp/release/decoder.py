@@ -216,13 +216,18 @@ class Decoder:
         cov = scaled @ self.model.times_covariance(scaled.T)
         return 0.5 * (cov + cov.T)
 
-    @cached_property
-    def _root(self) -> Array:
-        """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
+    def sketch_covariance(self) -> Array:
+        """Return cov(s): that of T u, and of all noise."""
         cov = self.signal_covariance().copy()
         cov.flat[:: len(cov) + 1] += self.noise_std**2
         if self.doubt is not None:
             cov += self.doubt
+        return cov
+
+    @cached_property
+    def _root(self) -> Array:
+        """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
+        cov = self.sketch_covariance()
         return jittered_cholesky(cov)[0] if len(cov) else cov
 
     @cached_property

@@ -242,7 +242,7 @@ class ReleaseSpec:
         if self.pooled is not None:
             return f"{self.people:,} people, as each release counts them"
         if self.rows is not None:
-            return f"a table of whole rows, planned for {self.people:,}"
+            return f"a table of whole rows (planned for {self.people:,})"
         one = self.people == 1
         if self.groups is not None:
             return f"{self.people:,} {'person' if one else 'people'}"

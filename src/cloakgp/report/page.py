@@ -132,6 +132,13 @@ def _header(predictions: Predictions, inputs: list[Input], report: VerificationR
     return element("header", *parts)
 
 
+def _protected_fact(release: Release) -> tuple[str, str]:
+    """Say what is protected of whole rows: how many there are may be private."""
+    rows = release.spec.rows
+    assert rows is not None
+    return "protected", "whole rows" if rows.neighbours == "replace" else "whole rows, membership"
+
+
 def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: bool) -> Html:
     release = predictions.release
     if exact or grid:
@@ -145,7 +152,9 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
         )
     owned = len(release.members) > 1 or release.spec.groups is not None
     facts = [
-        ("people" if owned else "rows", f"{release.spec.people:,}"),
+        _protected_fact(release)
+        if release.spec.rows is not None
+        else ("people" if owned else "rows", f"{release.spec.people:,}"),
         ("epsilon", format_number(release.total_epsilon) if release.private else "none"),
         ("delta", f"{release.delta:g}" if release.private else "none"),
         ("numbers published", f"{release.published_values:,}"),
