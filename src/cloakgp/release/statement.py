@@ -154,13 +154,14 @@ def _protected_rows(release: Published, rows: ProtectedRows) -> str:
             "Whether somebody is in the data is protected, and so is how many people there are."
         )
     several = ONE_ROW_EACH if rows.max_rows == 1 else ""
+    where = escape(rows.box.describe())
     return (
         "## What is protected\n\n"
         f"Each person's whole row: {marked(outputs)}, and the inputs {marked(inputs)}, too. "
         f"Compare the release with one {compared}: the two can hardly be told apart, even by "
-        "somebody who knows the rows of everybody else. "
-        f"{number} Inputs count within a public box that was set beforehand ({escape(rows.box.describe())}); numbers outside are clipped, other labels "
-        f"count as one, and rows without a value count nowhere. {limits_of(release)}{several}"
+        f"somebody who knows the rows of everybody else. {number} Inputs count within a public "
+        f"box that was set beforehand ({where}); numbers outside are clipped, other labels count "
+        f"as one, and rows without a value count nowhere. {limits_of(release)}{several}"
     )
 
 
