@@ -466,7 +466,6 @@ class PrivateGP(BaseEstimator):
         self, X: Any, y: Any, groups: Any, plan: Plan | None, max_contributions: Any, people: Any
     ) -> Self:
         """Make the release of whole rows: of X, too, only what is published goes on."""
-        check_apart(y, X)
         y = as_blocks(y)
         known = X if groups is None else None
         countable = known is not None and self.neighbours == "replace"
@@ -481,12 +480,14 @@ class PrivateGP(BaseEstimator):
         else:
             checked_plan(plan, Plan).check_same(request)
         assert plan.spec.rows is not None
-        box = plan.spec.rows.box
+        box, names = plan.spec.rows.box, target_names(y)
+        if both := [name for name in names or () if name in (box.names or ())]:
+            raise ParameterError("{box} has the column {!r}, and so has {y}; rename one", both[0])
         _remember_names(self, box.names, len(box.inputs))
         release_id = uuid.uuid4().hex
         with spending(noise_for(self, plan, None, release_id)) as noise:
             core = core_for_rows(plan.spec, private_batch(box, X, y), groups)
-            release = release_plan(plan, core, noise, target_names(y), release_id)
+            release = release_plan(plan, core, noise, names, release_id)
         self._keep(release)
         return self
 
@@ -573,6 +574,11 @@ class PrivateGP(BaseEstimator):
         design = design_for(self.design, budget.mechanism)
         if request.rows is not None:
             design = "cells"
+            if "outcome" not in outputs and len(outputs["lo"]) > 1:
+                raise ParameterError(
+                    "several outputs cannot be combined with {protect:'rows'}; release the columns "
+                    "one by one, each with its own {bounds}"
+                )
         learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
         return ReleaseSpec(
             model=model,

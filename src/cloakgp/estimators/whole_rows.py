@@ -31,6 +31,10 @@ def protects_rows(estimator: Any) -> bool:
     protect = estimator.protect
     if not (isinstance(protect, str) and protect in PROTECT):
         raise ParameterError("{protect} must be one of {}, got {!r}", PROTECT, protect)
+    if estimator.neighbours not in get_args(Neighbours):
+        raise ParameterError(
+            "{neighbours} must be one of {}, got {!r}", get_args(Neighbours), estimator.neighbours
+        )
     if protect == "outputs" and estimator.box is not None:
         raise ParameterError(
             "{box} is for {protect:'rows'}, where inputs are private, too; say so, or leave it out"
@@ -58,10 +62,6 @@ def request_rows(
     """Return what a plan for whole rows is asked: the box and the settings, and no table."""
     box = read_box(estimator.box)
     check_settings(estimator)
-    if estimator.neighbours not in get_args(Neighbours):
-        raise ParameterError(
-            "{neighbours} must be one of {}, got {!r}", get_args(Neighbours), estimator.neighbours
-        )
     most = 1
     if max_rows is not None:
         if not is_whole(max_rows) or max_rows < 1:
