@@ -26,7 +26,6 @@ from cloakgp.errors import ReleaseFileError
 from cloakgp.estimators.bounds import PrivateBounds
 from cloakgp.estimators.spending import forget
 from cloakgp.privacy import BudgetExceeded, Spend, total_guarantee
-from cloakgp.release.spec import RowLimit
 
 N = 600
 rng = np.random.default_rng(0)
@@ -296,7 +295,7 @@ def test_a_plan_for_the_rows_that_are_kept_lets_nothing_through(for_rows):
     model = regressor(bounds=for_rows, **FEW)
     rows = kept.order[kept.kept]
     plan = model.plan(X[rows], groups=OWNERS[rows], max_contributions=1)
-    plan = replace(plan, request=replace(plan.request, limit=RowLimit(1, N - len(rows))))
+    plan = replace(plan, table=replace(plan.table, left_out=N - len(rows)))
     with pytest.raises(ValueError, match="has 4"):
         model.fit(X, y, groups=OWNERS, max_contributions=1, plan=plan)
 

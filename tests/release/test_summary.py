@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from input_cases import ESTIMATORS, A
 
-from cloakgp.release.spec import RowLimit
+from cloakgp.data.rows import RowLimit
 from cloakgp.release.summary import Figures, plan_summary
 
 X = A[:, [0]]

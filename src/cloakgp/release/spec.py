@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.data.box import Box
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.columns.table import Columns, Spreads
 from cloakgp.data.partition import Partition
-from cloakgp.data.rows import ModelRows, points_of
+from cloakgp.data.rows import ModelRows, RowLimit, points_of
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import ParameterError
 from cloakgp.gp.family import Family
@@ -32,7 +32,7 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism as ChoiceMechanism
 from cloakgp.privacy.choice.selection import spend_kind
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
+from cloakgp.privacy.mechanism.whole_rows import rows_sensitivity
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Numbers, Outcome, Task
 
@@ -49,35 +49,12 @@ MOST_LATENTS = 5000
 TYPICAL_SHARE = 0.24
 
 
-class RowLimit(NamedTuple):
-    """How many rows of each person count at most, and how many were left out for that."""
-
-    max_rows: int
-    left_out: int
-
-
 class PooledRows(NamedTuple):
     """What rows keep of their own release where several releases are decoded together."""
 
     lo: Array  # (N, D): the bounds of the release that a row belongs to
     hi: Array  # (N, D)
     people: int  # those who are in several releases counted in each
-
-
-@dataclass(frozen=True)
-class ProtectedRows:
-    """What is public where whole rows are protected: everything else about them is private."""
-
-    box: Box
-    neighbours: Neighbours
-    people: int  # rows that the release is planned for; how many there are is published with noise
-    max_rows: int = 1  # rows of one person that count, at most
-
-    @property
-    def counts(self) -> Array:
-        """How many rows are expected in each bin before anything is published."""
-        bins = self.box.grid.bins
-        return np.full(bins, self.people / bins)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
 
 if TYPE_CHECKING:
+    from cloakgp.data.box import ProtectedRows
     from cloakgp.privacy import Budget
     from cloakgp.release.published import Published
-    from cloakgp.release.spec import ChosenBounds, ProtectedRows
+    from cloakgp.release.spec import ChosenBounds
 
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 WARNING = (

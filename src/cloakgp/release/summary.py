@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.partition import describe_partition
 from cloakgp.design import Design
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
-from cloakgp.release.spec import ChosenBounds, ProtectedRows, ReleaseSpec
+from cloakgp.release.spec import ChosenBounds, ReleaseSpec
 from cloakgp.release.statement import relation
 
 #: What a plan says of rows without owners; command line and pages put their own words in place of

@@ -18,6 +18,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.columns import Columns
 from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
@@ -53,7 +54,7 @@ from cloakgp.release.file.schema import (
     typed,
 )
 from cloakgp.release.outputs import OUTCOMES, Outcome, Said, Task
-from cloakgp.release.spec import ProtectedRows, ReleaseSpec, at_prior_mean
+from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
