@@ -53,7 +53,17 @@ Array = NDArray[np.float64]
 Params = dict[str, Any]
 
 #: What a search must not vary: the budget, and what the private outputs are.
-FIXED = ("epsilon", "delta", "calibration", "mechanism", "bounds", "classes", "protect", "box", "neighbours")
+FIXED = (
+    "epsilon",
+    "delta",
+    "calibration",
+    "mechanism",
+    "bounds",
+    "classes",
+    "protect",
+    "box",
+    "neighbours",
+)
 #: What does not change a plan, or shows in its folds.
 UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OF_SPENDS)
 
