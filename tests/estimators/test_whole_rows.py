@@ -209,7 +209,7 @@ def two_tables(kind):
 def artefacts(kind, plan, table, tmp_path, capfd, caplog):
     """Everything that a fit leaves and says, but for the time and the random name of a release."""
     model = maker(kind, mechanism="laplace", random_state=3)
-    plan = replace(plan, request=replace(plan.request, settings={**plan.request.settings}))
+    plan = replace(plan, settings=plan.settings._replace(values={**plan.settings.values}))
     with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.DEBUG):
         warnings.simplefilter("always")
         model.fit(*table, plan=plan)
@@ -241,7 +241,7 @@ def artefacts(kind, plan, table, tmp_path, capfd, caplog):
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_two_tables_with_equal_noisy_sums_leave_the_same_artefacts(kind, tmp_path, capfd, caplog):
-    """Same noise, same sums, other rows in another order, of other types: byte for byte the same."""
+    """Same noise, same sums, other rows in another order: the same, byte for byte."""
     plan, one, other = two_tables(kind)
     assert not set(one[0]["age"]) & set(other[0]["age"])
     first = artefacts(kind, plan, one, tmp_path, capfd, caplog)
@@ -486,9 +486,8 @@ def test_a_ledger_counts_what_replacing_costs_and_keeps_no_inputs(mechanism, tmp
     for neighbours in ("replace", "add-remove"):
         model = maker(neighbours=neighbours, mechanism=mechanism, ledger=ledger, dataset="people")
         model.fit(X, Y, people=N)
-        entry = [e for e in ledger.history("people") if e.release_id == model.release_.release_id][
-            0
-        ]
+        made = model.release_.release_id
+        entry = next(e for e in ledger.history("people") if e.release_id == made)
         assert entry.parameters["protects"] == "whole rows"
         assert entry.parameters["neighbours"] == neighbours
         budget = model.release_.spec.budget

@@ -4,11 +4,11 @@ from copy import deepcopy
 
 import numpy as np
 import pandas as pd
-from cloakgp.release.settings import same_setting
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPRegressor
 from cloakgp.kernels import Blend, Logistic
+from cloakgp.release.settings import same_setting
 
 X = np.arange(12.0).reshape(6, 2)
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, qr, solve_triangular
 
 from cloakgp.errors import DecodeError, Message
-from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
+from cloakgp.gp.kernel_features import ScaledModel, grams
 from cloakgp.gp.likelihoods import Likelihood, linearise
 from cloakgp.gp.linear import LinearModel, jittered_cholesky
+from cloakgp.gp.pairs import SketchColumns
 
 Array = NDArray[np.float64]
 Decode = Literal["bayes", "direct"]
@@ -31,6 +32,8 @@ Decode = Literal["bayes", "direct"]
 SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
 #: After so many steps that did not settle, all further ones are plain and damped.
 PATIENCE, STEADY_DAMPING = 80, 0.3
+#: So often the variance of f is found anew where rates are averaged over it.
+AVERAGING_ROUNDS = 3
 #: So many steps back are looked at for where they lead.
 MEMORY = 5
 #: Rows of a sketch are dependent if one is left with less than this share of the largest.
@@ -119,7 +122,10 @@ class Decoder:
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points``, (P,) for the noisy sketch s (r,), (P, n) for n."""
-        return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
+        if self.kind == "direct":
+            return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
+        told: Array = cho_solve((self._root, True), self._surprise(s))
+        return self.unit * (self.prior_mean + self._cross_times(points, told))
 
     def variance(self, points: Array) -> Array:
         """Return var f(points) given s, (P,), the DP noise included."""
@@ -212,8 +218,7 @@ class Decoder:
         """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
         if self.signal is not None:
             return self.signal
-        scaled = self._scaled
-        cov = scaled @ self.model.times_covariance(scaled.T)
+        cov = self.model.gram(self._scaled)
         return 0.5 * (cov + cov.T)
 
     def sketch_covariance(self) -> Array:
@@ -234,6 +239,14 @@ class Decoder:
     def _cross(self) -> Callable[[Array], Array]:
         """Return what gives cov(f(points), s), (P, r), at any points."""
         return self.cross or self.model.cross_operator(self._scaled.T)
+
+    def _cross_times(self, points: Array, told: Array) -> Array:
+        """Return cov(f(points), s) times ``told`` (r,) or (r, n), not more than is asked for."""
+        if self.cross is not None:
+            return self.cross(points) @ told
+        if told.ndim == 1:
+            return self._cross_times(points, told[:, None])[:, 0]
+        return self.model.cross_times(points, self._scaled.T @ told)
 
     def _half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
@@ -271,7 +284,11 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
     """
     B = base.T / base.width
     shapes = {id(shape): shape for model in models for shape, _ in model.parts}
-    told = {key: _Told(shape, B) for key, shape in shapes.items()}
+    columns, signals = SketchColumns.of(B), grams(list(shapes.values()), B)
+    told = {
+        key: _Told(gram, shape.cross_operator(B.T, columns))
+        for (key, shape), gram in zip(shapes.items(), signals, strict=True)
+    }
     ones, noise = B.sum(axis=1), _Noise(B, base.model.counts)
     levels = np.outer(ones, ones)
     found = []
@@ -286,10 +303,8 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
 class _Told:
     """What the sketch is told through one kernel."""
 
-    def __init__(self, shape: KernelFeatures, B: Array) -> None:
-        gram = B @ shape.times(B.T)
-        self.gram = 0.5 * (gram + gram.T)
-        self._cross = shape.cross_operator(B.T)
+    def __init__(self, gram: Array, cross: Callable[[Array], Array]) -> None:
+        self.gram, self._cross = gram, cross
         self._last: tuple[Array, Array] | None = None
 
     def cross(self, points: Array) -> Array:
@@ -343,14 +358,16 @@ class Newton:
     lo: float | Array
     width: float | Array
     scatter: float = 0.0  # variance of the latent values of single people around f
+    averaged: bool = False  # whether rates are averaged over what is not known of f
+    lift: float | Array = 0.0  # log E e^f − E f of the people, where they are
 
     def step(self, f: Array) -> Decoder:
         """Return the decoder of one step from latent values f (N,) of the people."""
-        pseudo = linearise(self.likelihood, f)
+        pseudo = linearise(self.likelihood, f + self.lift)
         return replace(
             self.decoder,
             model=self.decoder.model.with_noise(pseudo.noise + self.scatter),
-            lo=pseudo.offset + pseudo.slope * self.lo,
+            lo=pseudo.offset - self.lift + pseudo.slope * self.lo,
             width=pseudo.slope * self.width,
             signal=None,
             cross=None,
@@ -362,7 +379,20 @@ class Newton:
         This is post-processing, so it may take as many steps as it likes.  Without noise it ends at
         the mode of the posterior.  With noise plain steps may go round in circles: they are damped
         for as long as they do not come closer, and short ones are extrapolated.
+
+        Where rates are averaged, E e^f = e^(f + v/2) takes the place of e^f, with the variance v of
+        f that the last round has found: the variational Gaussian approximation.  The mode alone
+        would have to lie as high as the mean rate is, above the middle of what f may be.
         """
+        decoder = self._agreeing(f, s)
+        for _ in range(AVERAGING_ROUNDS if self.averaged else 0):
+            X = decoder.model.X
+            lifted = replace(self, lift=0.5 * decoder.variance(X))
+            decoder = lifted._agreeing(decoder.mean(X, s), s)
+        return decoder
+
+    def _agreeing(self, f: Array, s: Array) -> Decoder:
+        """Return the decoder at which s and f agree, with the lift as it is."""
         damping, last = 1.0, np.inf
         tried: list[tuple[Array, Array]] = []
         for taken in range(MOST_STEPS):

@@ -50,7 +50,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Member:
+class DensityMember:
     """One prior of the log density, fitted."""
 
     ragged: bool
@@ -69,7 +69,7 @@ class Density:
 
     X: Array  # (B, L): bins, in units of lengthscales
     level: float  # the logarithm of the number of people in each bin that was expected
-    members: tuple[Member, ...]
+    members: tuple[DensityMember, ...]
     T: Array  # (r, B): what was seen are sums over bins
     counts: Array  # (B,): how many people are expected in each bin
     covariance: Array  # (B, B): how uncertain that is
@@ -86,7 +86,7 @@ class Density:
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.exp(0.5 * (low + high))
 
-    def _log_at(self, points: Array, member: Member) -> tuple[Array, Array]:
+    def _log_at(self, points: Array, member: DensityMember) -> tuple[Array, Array]:
         """Return mean and standard deviation of log λ at points under a member."""
         # cov(g(points), sums) = k(points, X) diag(λ) Tᵀ
         sums = np.exp(member.log_density)[:, None] * self.T.T
@@ -96,7 +96,7 @@ class Density:
         return self.level + cross @ member.pull, np.sqrt(variance)
 
 
-def prior(member: Member, A: Array, B: Array) -> Array:
+def prior(member: DensityMember, A: Array, B: Array) -> Array:
     """Return the prior covariance of the log density, its level included."""
     return covariance(member.ragged, member.length, A, B) * member.std**2 + LEVEL_STD**2
 
@@ -114,13 +114,15 @@ def find_density(seen: Seen, X: Array, expected: float) -> Density:
     X (B, L) are the bins in units of the default lengthscales.
     """
     level = math.log(expected / len(X))
-    fits: list[tuple[float, Member]] = []
+    fits: list[tuple[float, DensityMember]] = []
     for ragged, length in SHAPES:
         K, start = covariance(ragged, length, X, X), np.full(len(X), level)
         for std in STDS:
             found = _fit(seen, std**2 * K + LEVEL_STD**2, level, start)
             evidence, start, told, spread, pull = found
-            fits.append((evidence, Member(ragged, length, std, 0.0, start, told, spread, pull)))
+            fits.append(
+                (evidence, DensityMember(ragged, length, std, 0.0, start, told, spread, pull))
+            )
     return _together(seen, X, level, fits)
 
 
@@ -151,7 +153,9 @@ def _fit(
     return evidence, g, told, spread, pull
 
 
-def _together(seen: Seen, X: Array, level: float, fits: Sequence[tuple[float, Member]]) -> Density:
+def _together(
+    seen: Seen, X: Array, level: float, fits: Sequence[tuple[float, DensityMember]]
+) -> Density:
     """Average the members by their evidence."""
     evidence = np.array([each for each, _ in fits])
     weights = np.exp(evidence - logsumexp(evidence))
@@ -168,7 +172,7 @@ def _together(seen: Seen, X: Array, level: float, fits: Sequence[tuple[float, Me
     return Density(X, level, tuple(members), seen.T, counts, spread)
 
 
-def _counts(seen: Seen, X: Array, member: Member) -> tuple[Array, Array]:
+def _counts(seen: Seen, X: Array, member: DensityMember) -> tuple[Array, Array]:
     """Return how many people are in each bin, and the covariance of that, under a member.
 
     Given λ, n has mean λ + G (seen − T λ), G = diag(λ) Tᵀ S⁻¹, S = T diag(λ) Tᵀ + noise.

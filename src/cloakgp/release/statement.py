@@ -15,6 +15,7 @@ from scipy.special import ndtr
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
+from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from cloakgp.release.published import Published
     from cloakgp.release.spec import ChosenBounds
 
+#: Cells that a statement lists, at most.
+MOST_SUMS = 12
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 WARNING = (
     "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
@@ -50,6 +53,7 @@ def statement(release: Published) -> str:
     parts = [
         "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{WARNING}",
         _published(release),
+        *_numbers(release),
         *([_protected(release)] if release.private else []),
         _not_protected(release),
         *([_meaning(release)] if release.private else []),
@@ -164,6 +168,69 @@ def _protected_rows(release: Published, rows: ProtectedRows) -> str:
         f"box that was set beforehand ({where}); numbers outside are clipped, other labels count "
         f"as one, and rows without a value count nowhere. {limits_of(release)}{several}"
     )
+
+
+def _numbers(release: Published) -> list[str]:
+    """Say what the published numbers are, if each is a sum over a cell of people."""
+    cells = [each for each in collect_cells(release) if each.step == 1]
+    if not cells:
+        return []
+    noisy = "noisy " if release.private else ""
+    lines = [f"- {line}" for each in cells for line in _sums(each)]
+    rest = len(lines) - MOST_SUMS
+    if rest > 0:
+        lines = [*lines[:MOST_SUMS], f"- … and {rest} more: `Release.published()` has all of them."]
+    steps = len(release.parts) - len(cells)
+    again = "" if steps <= 0 else " Those of the first step follow; the later ones are like them."
+    return [
+        "## What the numbers are\n\n"
+        f"{what_cells_are(release, noisy)} Where cells share people, parts of people are counted. "
+        "± is what 95 % of the noise stays within; together the numbers tell more than each by "
+        f"itself.{again}\n\n" + "\n".join(lines)
+    ]
+
+
+def what_cells_are(release: Published, noisy: str) -> str:
+    """Say what numbers are that are sums over cells."""
+    start = f"Each number is a {noisy}sum over a cell: a group of people with similar inputs,"
+    if release.spec.rows is None:
+        return f"{start} chosen by the inputs alone."
+    return (
+        f"{start} chosen before anything was read. For each cell there is one of what people have, "
+        "and one of what they lack; or one for each label. All of a cell together are the number "
+        "of its people."
+    )
+
+
+def _sums(cells: PublishedCells) -> list[str]:
+    """Return a sentence for each cell."""
+    means, stds = cells.means(per_exposure=True)
+    counted = cells.spec.classes is not None
+    over = "rate" if cells.exposure is not None else "mean"
+    names = [f"**{escape(name)}**" for name in summed_names(cells.release)]
+    found = []
+    for number, (where, people) in enumerate(zip(cells.words(), cells.people, strict=True)):
+        said = []
+        for column, name in enumerate(names):
+            total, mean = cells.sums[number, column], means[number, column]
+            reach = cells.within * stds[number, column]
+            if counted:
+                told = f"share {plain(100.0 * mean)} % ± {plain(100.0 * reach)} %"
+                said.append(f"number with {name} {plain(total)}, {told}")
+            else:
+                said.append(f"sum of {name} {plain(total)}, {over} {plain(mean)} ± {plain(reach)}")
+        about = cells.within * cells.people_noise_std
+        count = plain(people) if about == 0.0 else f"{plain(people)} ± {plain(about)}"
+        found.append(f"{escape(where)} ({count} people): {'; '.join(said)}")
+    return found
+
+
+def plain(number: float) -> str:
+    """Return a number as people write it: at least three digits, and none that only pretend."""
+    digits = 0 if abs(number) >= 100.0 else 1 if abs(number) >= 10.0 else 2
+    shown = f"{number:,.{digits}f}"
+    shown = shown.rstrip("0").rstrip(".") if digits else shown
+    return "0" if shown == "-0" else shown.replace("-", "−")
 
 
 def _protected(release: Published) -> str:

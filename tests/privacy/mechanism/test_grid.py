@@ -205,8 +205,8 @@ def test_a_grid_numbers_all_combinations_and_a_row_without_a_part_has_no_bin():
         (lambda: Levels(["a", ""]), "one or more different labels"),
         (lambda: Levels(["a"], other=1), "number of a level"),
         (lambda: Levels(["a"], other=True), "whole number"),
-        (lambda: Grid([]), "some of Interval"),
-        (lambda: Grid([AGE, "region"]), "some of Interval"),
+        (lambda: Grid([]), "one or more of Interval"),
+        (lambda: Grid([AGE, "region"]), "one or more of Interval"),
         (lambda: Grid([Interval(0, 1, 2000)] * 2), "too many"),
     ],
 )
@@ -220,5 +220,5 @@ def test_an_axis_of_others_is_refused():
         def places(self, values):
             raise ValueError(values)
 
-    with pytest.raises(ValueError, match="some of Interval"):
+    with pytest.raises(ValueError, match="one or more of Interval"):
         Grid([Loud(0, 1, 2)])
