@@ -242,7 +242,7 @@ def test_an_estimator_with_a_grid_can_be_cloned_and_knows_its_plan():
 def test_data_in_blocks_choose_their_bounds_too():
     model = PrivateGPRegressor(bounds=GRID, epsilon=4.0, design="total", learn=False)
     release = model.fit(cut_array(X, 200), cut_outputs(y, 200)).release_
-    assert release.facts.places is not None
+    assert release.facts.partition is not None
     assert release.verify().ok
     assert release.bounds_choice is not None
 

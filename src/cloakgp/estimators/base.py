@@ -585,7 +585,7 @@ class PrivateGP(BaseEstimator):
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
             groups=table.owners,
-            places=table.partition,
+            partition=table.partition,
             limit=table.limit,
             feature_names=table.names,
             inputs=table.columns,

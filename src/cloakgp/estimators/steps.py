@@ -265,9 +265,9 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
     """Return the function that gives y to the core and publishes a sketch of it."""
     kind = _kind(spec, flat=len(shape_of(y, len(table))) == 1)
     people: Rows | Bins = Rows(y, spec.groups)
-    if spec.places is not None:
-        done = passes(spec.places.people, "Summing the private column at places")
-        people = Bins(spec.places.counts, batches(table, y), done)
+    if spec.partition is not None:
+        done = passes(spec.partition.people, "Summing the private column at places")
+        people = Bins(spec.partition.counts, batches(table, y), done)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
         return release(Query(sketch, kind, people), spec.budget, noise=noise)

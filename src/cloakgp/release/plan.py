@@ -414,12 +414,12 @@ class Plan:
         (0, 0) if nobody is gathered.
         """
         spec = self.spec
-        if spec.places is None:
+        if spec.partition is None:
             return 0.0, 0.0
         kernels = [spec.kernel]
         if spec.family is not None:
             kernels = [spec.family.kernels[number] for number, _ in spec.family.outlook]
-        shares = [share_within(kernel, spec.places) for kernel in kernels]
+        shares = [share_within(kernel, spec.partition) for kernel in kernels]
         return min(shares), max(shares)
 
     def to_dict(self) -> dict[str, Any]:
@@ -448,7 +448,7 @@ class Plan:
             "decode": spec.decode,
             "iterations": spec.iterations,
             "people": spec.people,
-            "places": None if spec.places is None else len(spec.places.counts),
+            "places": None if spec.partition is None else len(spec.partition.counts),
             "lost_within_places": list(self.lost_within_places),
             "published_values": self.published_values,
             "forecast_rmse": self.forecast_rmse,

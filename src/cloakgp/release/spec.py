@@ -84,7 +84,7 @@ class ReleaseSpec:
     decode: Decode
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
-    places: Partition | None = None  # where people are gathered, if they are: X are their nodes
+    partition: Partition | None = None  # the bins in which people are summed; X are their nodes
     feature_names: tuple[str, ...] | None = None  # of the inputs, as people name them
     inputs: Columns | None = None  # how raw inputs become rows of the model; None: as they are
     outcome: Outcome = Numbers()  # noqa: RUF009 -- it has no parts that could change
@@ -193,6 +193,11 @@ class ReleaseSpec:
         return None if through is None else through[0]
 
     @property
+    def places(self) -> Partition | None:
+        """The former name of ``partition``."""
+        return self.partition
+
+    @property
     def counts(self) -> Array | None:
         """How many people are gathered at each row of X; None if one is."""
         return self.model.counts
@@ -200,7 +205,7 @@ class ReleaseSpec:
     @property
     def columns(self) -> int:
         """How many columns a sketch has: one for each person, or for each place."""
-        return len(self.X) if self.places is None else len(self.places.counts)
+        return len(self.X) if self.partition is None else len(self.partition.counts)
 
     @property
     def people(self) -> int:
@@ -209,8 +214,8 @@ class ReleaseSpec:
             return self.rows.people
         if self.pooled is not None:
             return self.pooled.people
-        if self.places is not None:
-            return self.places.people
+        if self.partition is not None:
+            return self.partition.people
         return len(self.X) if self.groups is None else len(np.unique(self.groups))
 
     @property

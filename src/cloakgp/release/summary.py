@@ -89,8 +89,8 @@ def plan_summary(
             f"releases in ten state at most {figures.error_bound:.3g}. "
             "Bands assume that the truth is like some member of the family of priors."
         )
-    if spec.places is not None:
-        gathered = describe_partition(spec.places, spec.encoding.model_names)
+    if spec.partition is not None:
+        gathered = describe_partition(spec.partition, spec.encoding.model_names)
         lines.append(f"{gathered}. {_lost(spec, figures.lost)}")
     if spec.iterations > 1:
         lines.append(f"The budget is spent in {spec.iterations} steps; the figures are forecasts.")
