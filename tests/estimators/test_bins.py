@@ -115,7 +115,9 @@ def test_files_are_small_complete_and_the_same_to_the_last_bit(task, tmp_path):
         np.testing.assert_array_equal(ours, theirs)
     assert back.verify().ok
     assert back.facts.people == N
-    np.testing.assert_array_equal(back.facts.partition.assign(AGE), release.facts.partition.assign(AGE))
+    np.testing.assert_array_equal(
+        back.facts.partition.assign(AGE), release.facts.partition.assign(AGE)
+    )
     back.save(tmp_path / "again.cloakgp")
     assert (tmp_path / "again.cloakgp").read_bytes() == path.read_bytes()
 
