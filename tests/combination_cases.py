@@ -134,6 +134,10 @@ SEARCHED = ("groups", "max_contributions", "private bounds", "ledger")
 
 #: Partners of the choice between two kinds of noise, which is made from the public inputs.
 AUTO = ("groups", "several outputs", "three classes", "counts", "search", "ledger", "sorted by y")
+#: Partners of whole rows: all but combinations, which are refused where both were released.
+LATENT = ("several outputs", "two classes", "three classes", "counts", "iterations")
+OWNED_ROWS = ("groups", "max_contributions", "blocks")
+BEFORE = ("private bounds", "bounds grid", "search", "ledger")
 #: What was made for Gaussian noise has it; "volume" is the design that is found soonest.
 GAUSSIAN = {"mechanism": "gaussian", "design": "volume"}
 #: Nothing else is set, but for a fixed kernel and Laplace noise, which nearly everybody gets.
@@ -153,11 +157,15 @@ OPTIONS = {
     "blocks": Option(ways={"blocks": True}),
     "columns": Option(sets={"columns": RAW}),
     "ledger": Option(ways={"ledger": True}, names=("ledger", "dataset")),
-    "combine": Option(ways={"combine": "unknown"}, names=("releases", "people")),
+    "combine": Option(ways={"combine": "unknown"}, names=("releases",)),
     "plan": Option(ways={"plan": True}, names=("plan",)),
     "sorted by y": Option(ways={"sorted": True}),
     "gaussian": Option(sets=GAUSSIAN),
-    "whole rows": Option(sets={"protect": "rows", "box": {"age": (0.0, 90.0)}}),
+    "whole rows": Option(
+        sets={"protect": "rows", "box": {"age": (0.0, 90.0)}},
+        names=("people",),
+        partners=(*LATENT, *OWNED_ROWS, *BEFORE, "columns", "plan", "sorted by y", "gaussian"),
+    ),
     # Variants of these.
     "bounds for single rows": Option(
         ways={"bounds": {"groups": False}}, partners=("groups", "max_contributions", "ledger")
@@ -547,7 +555,8 @@ class Runner:
         return path, names
 
     def _arguments(self, table):
-        found = {}
+        told = "protect" in self.case.sets and "search" not in self.case.ways
+        found = {"people": N} if told else {}
         for name, value in self.case.fits.items():
             if isinstance(value, pd.DataFrame):
                 value = value[self.case.inputs]

@@ -69,7 +69,6 @@ REFUSED = {
     "search & whole rows": "a private search cannot be combined with protect='rows'",
     "blocks & whole rows": "data in blocks cannot be combined with protect='rows'",
     "columns & whole rows": "columns cannot be combined with protect='rows'",
-    "combine & whole rows": "releases of whole rows cannot be combined",
     "gaussian & whole rows": "design cannot be combined with protect='rows'",
 }
 
