@@ -47,7 +47,7 @@ from cloakgp.estimators.bounds import (
     plan_choice,
 )
 from cloakgp.estimators.parameters import accepts_max_rows, documented
-from cloakgp.estimators.priors import check_inducing
+from cloakgp.estimators.priors import check_inducing, summarise_rows, workload
 from cloakgp.estimators.spending import LedgerParameter, note_spend, spending
 from cloakgp.estimators.steps import (
     budgets_for,
@@ -68,7 +68,6 @@ from cloakgp.estimators.whole_rows import (
 )
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.family import Family
-from cloakgp.gp.inducing import summarise
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
@@ -84,8 +83,6 @@ from cloakgp.threads import single_threaded
 Array = NDArray[np.float64]
 AnyPlan = TypeVar("AnyPlan")
 
-#: Points of the default workload.
-WORKLOAD = 100
 #: Rows of each person that are compared; None: all.
 LIMITS = (1, 2, 5, None)
 
@@ -564,7 +561,7 @@ class PrivateGP(BaseEstimator):
         **outputs: Any,
     ) -> ReleaseSpec:
         """Return the specification of a release; ``outputs`` are those of the kind of outputs."""
-        points, weights = _workload(table)
+        points, weights = workload(table)
         model, family = prior
         design = design_for(self.design, budget.mechanism)
         if table.protected is not None:
@@ -590,7 +587,7 @@ class PrivateGP(BaseEstimator):
             feature_names=table.names,
             inputs=table.columns,
             gap=self.design_gap,
-            beyond=_summary(table) if learnt and table.at is not None else None,
+            beyond=summarise_rows(table) if learnt and table.at is not None else None,
             rows=table.protected,
             **outputs,
         )
@@ -630,23 +627,6 @@ def _remember_names(estimator: Any, names: tuple[str, ...] | None, count: int) -
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-
-
-def _workload(table: Table) -> tuple[Array, Array]:
-    """Return the points that matter and their weights."""
-    if table.at is None:
-        return _summary(table)
-    return table.at, np.full(len(table.at), 1.0 / len(table.at))
-
-
-def _summary(table: Table) -> tuple[Array, Array]:
-    """Return points that stand for everybody, and their weights."""
-    rows = table.model_rows
-    points, weights = summarise(rows, WORKLOAD, table.counts)
-    # Means of people have shares of levels; a point that matters has a level.
-    if table.columns is not None:
-        points = table.columns.snap(points, rows)
-    return points, weights
 
 
 def _cost(plan: Plan, whole: Plan) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""The prior of an estimator: from its settings and public inputs to a model and a family of priors.
+"""The prior and the workload of a plan: from settings and public inputs to a model, a family of
+priors, and the points that matter.
 
 Every default comes from X and from what is declared of the outputs, never from y.
 """
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Kernel
 
@@ -26,14 +28,18 @@ from cloakgp.gp.defaults import (
 )
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.family import Family, family_around
-from cloakgp.gp.inducing import place_inducing
+from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.linear import LinearModel, has_white_noise
 from cloakgp.gp.sparse import Approximation, SparseModel, Surrogate
+
+Array = NDArray[np.float64]
 
 #: Priors that expect f further away than this many times the range of the outputs are mistakes.
 FURTHEST = 1e12
 #: Without noise there is a number for everybody to weigh settings by: up to this many people.
 MOST_TO_LEARN_FROM = 1000
+#: Points of the default workload.
+WORKLOAD = 100
 
 
 class PriorSettings(Protocol):
@@ -194,3 +200,20 @@ def _model(
         wanted = np.asarray(given)
     inducing = place_inducing(X, wanted, counts)
     return SparseModel(kernel, X, noise, inducing, settings.approximation, counts)
+
+
+def workload(table: Table) -> tuple[Array, Array]:
+    """Return the points that matter and their weights."""
+    if table.at is None:
+        return summarise_rows(table)
+    return table.at, np.full(len(table.at), 1.0 / len(table.at))
+
+
+def summarise_rows(table: Table) -> tuple[Array, Array]:
+    """Return points that stand for everybody, and their weights."""
+    rows = table.model_rows
+    points, weights = summarise(rows, WORKLOAD, table.counts)
+    # Means of people have shares of levels; a point that matters has a level.
+    if table.columns is not None:
+        points = table.columns.snap(points, rows)
+    return points, weights
