@@ -18,7 +18,7 @@ from cloakgp.data.table import (
     with_points,
 )
 from cloakgp.gp.defaults import default_lengths
-from cloakgp.release.settings import Settings, copy_settings
+from cloakgp.release.settings import EstimatorSettings, copy_settings
 
 ROWS = np.arange(6.0).reshape(3, 2)
 OWNERS = np.array([0, 0, 1])
@@ -42,7 +42,7 @@ OTHERS = {
     "max_contributions": (1, "max_rows"),
     "left_out": (3, "max_rows"),
 }
-SETTINGS = Settings("PrivateGPRegressor", {"kernel": 2.0 * RBF(1.0), "rank": None})
+SETTINGS = EstimatorSettings("PrivateGPRegressor", {"kernel": 2.0 * RBF(1.0), "rank": None})
 
 
 def test_equal_tables_are_the_same():
@@ -86,13 +86,13 @@ def test_what_a_plan_keeps_of_a_table_is_the_same_and_has_no_order():
 
 def test_a_setting_that_differs_is_named():
     SETTINGS.check_same(deepcopy(SETTINGS))
-    other = Settings(SETTINGS.maker, {"kernel": 2.0 * RBF(1.0 + 1e-12), "rank": 2})
+    other = EstimatorSettings(SETTINGS.maker, {"kernel": 2.0 * RBF(1.0 + 1e-12), "rank": 2})
     with pytest.raises(ValueError, match="with other kernel, rank; leave it out or plan again"):
         SETTINGS.check_same(other)
 
 
 def test_a_setting_more_or_less_makes_others():
-    more = Settings(SETTINGS.maker, {**SETTINGS.values, "cap": 3})
+    more = EstimatorSettings(SETTINGS.maker, {**SETTINGS.values, "cap": 3})
     for one, other in ((SETTINGS, more), (more, SETTINGS)):
         with pytest.raises(ValueError, match="other cap"):
             one.check_same(other)

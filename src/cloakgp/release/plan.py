@@ -37,7 +37,7 @@ from cloakgp.release.forecast import (
 )
 from cloakgp.release.mechanism import MechanismForecast, choose_mechanism
 from cloakgp.release.mixture import simulated_variances
-from cloakgp.release.settings import Settings
+from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
 from cloakgp.release.summary import Figures, plan_summary
@@ -72,7 +72,7 @@ class Plan:
         The same on its grid, as the core will use it.
     table : Table or None
         What it was made for, if an estimator has made it: public facts alone.
-    settings : Settings or None
+    settings : EstimatorSettings or None
         Those of the estimator.
     choice : BoundsPlan or None
         The private choice of bounds that comes first, from the same budget, if there is one.
@@ -107,7 +107,7 @@ class Plan:
     design: Design
     sketch: Sketch
     table: Table | None = None
-    settings: Settings | None = None
+    settings: EstimatorSettings | None = None
     choice: BoundsPlan | None = None
     bounds_choice: ChosenBounds | None = None
     mechanisms: tuple[MechanismForecast, ...] = ()
@@ -165,14 +165,14 @@ class Plan:
         design = Design(np.ones((1, spec.columns)), 0.0, 1.0, "not designed")
         return cls(spec, design, make_sketch(spec, design))
 
-    def check_same(self, table: Table, settings: Settings) -> None:
+    def check_same(self, table: Table, settings: EstimatorSettings) -> None:
         """Refuse to stand for what is asked for now, unless it is the same in every digit.
 
         Parameters
         ----------
         table : Table
             What a fit is given.
-        settings : Settings
+        settings : EstimatorSettings
             Those of the estimator.
 
         Raises

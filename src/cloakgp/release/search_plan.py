@@ -20,7 +20,7 @@ from cloakgp.privacy import Fold, Spend
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import FAILURE, Mechanism
 from cloakgp.release.card import card
-from cloakgp.release.settings import Settings
+from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.spec import Chosen, ChosenBounds, ReleaseSpec
 from cloakgp.release.summary import several_rows
 from cloakgp.threads import single_threaded
@@ -95,7 +95,7 @@ class SearchPlan:
         Whether a release follows and is counted.
     table : Table
         What it was made for: public facts alone.
-    settings : Settings
+    settings : EstimatorSettings
         Those of the search and its estimator.
     bounds_choice : ChosenBounds or None
         What the release will say of bounds that were chosen privately before, if they were.
@@ -118,18 +118,18 @@ class SearchPlan:
     total_epsilon: float
     refit: bool
     table: Table
-    settings: Settings
+    settings: EstimatorSettings
     bounds_choice: ChosenBounds | None = None
     forecast: Forecast | None = None
 
-    def check_same(self, table: Table, settings: Settings) -> None:
+    def check_same(self, table: Table, settings: EstimatorSettings) -> None:
         """Refuse to stand for what is asked for now, unless it is the same in every digit.
 
         Parameters
         ----------
         table : Table
             What a fit is given.
-        settings : Settings
+        settings : EstimatorSettings
             Those of the search and its estimator.
 
         Raises

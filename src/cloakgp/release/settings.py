@@ -1,4 +1,4 @@
-"""``Settings`` of an estimator, and whether two are the same in every digit, not as they print."""
+"""``EstimatorSettings``, and whether two settings are the same in every digit, not as they print."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def same_setting(one: Any, other: Any) -> bool:
         return bool(np.array_equal(np.asarray(one), np.asarray(other)))
 
 
-class Settings(NamedTuple):
+class EstimatorSettings(NamedTuple):
     """The settings of an estimator that its plans follow from."""
 
     maker: str  # the class of the estimator
     values: Mapping[str, Any]  # copies: who changes a kernel later changes no settings
 
-    def check_maker(self, now: Settings) -> None:
+    def check_maker(self, now: EstimatorSettings) -> None:
         """Refuse those of an estimator of another class: a plan made with these would not hold."""
         if self.maker != now.maker:
             raise ValueError(
                 f"plan was made by a {self.maker}, not by a {now.maker}; leave it out or plan again"
             )
 
-    def check_same(self, now: Settings) -> None:
+    def check_same(self, now: EstimatorSettings) -> None:
         """Refuse other settings of the same class likewise."""
         ours, theirs = self.values, now.values
         changed = sorted(
@@ -72,8 +72,10 @@ class Settings(NamedTuple):
             )
 
 
-def copy_settings(estimator: Any, without: tuple[str, ...] = OF_SPENDS) -> Settings:
+def copy_settings(estimator: Any, without: tuple[str, ...] = OF_SPENDS) -> EstimatorSettings:
     """Return copies of the settings of an estimator that its plans follow from."""
     kind = type(estimator)
     names = [name for name in inspect.signature(kind).parameters if name not in without]
-    return Settings(kind.__name__, deepcopy({name: vars(estimator)[name] for name in names}))
+    return EstimatorSettings(
+        kind.__name__, deepcopy({name: vars(estimator)[name] for name in names})
+    )

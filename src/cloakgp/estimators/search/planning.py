@@ -54,7 +54,7 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism, check_choice, spend_kind
 from cloakgp.privacy.mechanism.calibration import Calibration
 from cloakgp.release.search_plan import SearchPlan, draws_by_candidate, forecast
-from cloakgp.release.settings import OF_SPENDS, Settings, copy_settings
+from cloakgp.release.settings import OF_SPENDS, EstimatorSettings, copy_settings
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]
@@ -146,13 +146,13 @@ def search_table(
     return with_points(table, at)
 
 
-def search_settings(search: SearchSettings) -> Settings:
+def search_settings(search: SearchSettings) -> EstimatorSettings:
     """Return copies of the settings that the plan of a search follows from."""
     inner = copy_settings(search.estimator, without=())
     maker, values = copy_settings(search, without=UNPLANNED)
     values = {**values, "estimator": inner.maker}
     values |= {f"estimator__{name}": value for name, value in inner.values.items()}
-    return Settings(maker, values)
+    return EstimatorSettings(maker, values)
 
 
 def candidates_of(search: SearchSettings) -> list[Params]:
