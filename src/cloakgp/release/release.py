@@ -673,13 +673,13 @@ class Release(Published):
         """
         return published_numbers(self)
 
-    def density(self, points: ArrayLike | None = None, coverage: float = 0.95) -> pd.DataFrame:
+    def density(self, where: ArrayLike | None = None, coverage: float = 0.95) -> pd.DataFrame:
         """Return where people are, of a release that protects whole rows.  Free, and repeatable.
 
         Parameters
         ----------
-        points : array or data frame of shape (P, L), default=None
-            Where to look.  None: at the workload.
+        where : array or data frame of shape (P, L), default=None
+            Places to look at.  None: the workload.
         coverage : float, default=0.95
             The probability that the interval holds what it is of.
 
@@ -710,7 +710,7 @@ class Release(Published):
                 "a density is for releases that protect whole rows (protect='rows'); here the "
                 "inputs are public, and in the release"
             )
-        rows = np.asarray(spec.points if points is None else self.check_points(points))
+        rows = np.asarray(spec.points if where is None else self.check_points(where))
         frame, volume = spec.encoding.frame(spec.codes_of(rows)), spec.rows.box.volume
         ends = {"people": 0.5, "people_low": tail, "people_high": 1.0 - tail}
         with decoding():
