@@ -61,7 +61,7 @@ columns : mapping of names to columns
     categories, dates, booleans and strings need no encoding.
 protect : {"outputs", "rows"}
     What of each person is protected: outputs, where inputs are public; or whole rows, inputs
-    included.
+    included: then X is private, too, and a plan needs none.
 box : mapping or list
     For ``protect="rows"``: the public range of each number or date among the inputs, as a pair, and
     the public levels of each category, as a list; ``bool`` for yes or no.  By name, or in order.
@@ -79,8 +79,7 @@ random_state : int or RandomState
 """
 _DATA = """
 X : array, data frame or blocks of shape (N, L)
-    Inputs, one row for each output.  They are public, unless ``protect="rows"``: then a plan needs
-    none.
+    Public inputs, one row for each output.
 at : array or data frame of shape (P, L)
     The points that matter (the workload).  None: a summary of X, weighted by people.
 groups : array of shape (N,)

@@ -673,15 +673,15 @@ class Release(Published):
         """
         return published_numbers(self)
 
-    def density(self, X: ArrayLike | None = None, coverage: float = 0.95) -> pd.DataFrame:
+    def density(self, where: ArrayLike | None = None, coverage: float = 0.95) -> pd.DataFrame:
         """Return where people are, of a release that protects whole rows.  Free, and repeatable.
 
         Parameters
         ----------
-        X : array or data frame of shape (P, L), default=None
-            Points to look at.  None: the workload.
+        where : array or data frame of shape (P, L), default=None
+            Places to look at.  None: the workload.
         coverage : float, default=0.95
-            The probability that a band holds the density.
+            The probability that the interval holds what it is of.
 
         Returns
         -------
@@ -710,13 +710,13 @@ class Release(Published):
                 "a density is for releases that protect whole rows (protect='rows'); here the "
                 "inputs are public, and in the release"
             )
-        points = np.asarray(spec.points if X is None else self.check_points(X))
-        frame, volume = spec.encoding.frame(spec.codes_of(points)), spec.rows.box.volume
+        rows = np.asarray(spec.points if where is None else self.check_points(where))
+        frame, volume = spec.encoding.frame(spec.codes_of(rows)), spec.rows.box.volume
         ends = {"people": 0.5, "people_low": tail, "people_high": 1.0 - tail}
         with decoding():
             for name, share in ends.items():
                 label = name if name == "people" else f"{name}{100 * coverage:.4g}"
-                found = density_in(self).quantile(bins_in_lengths(spec, points), share)
+                found = density_in(self).quantile(bins_in_lengths(spec, rows), share)
                 frame[label] = finite(found) / volume
         return frame
 
