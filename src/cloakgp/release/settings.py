@@ -1,4 +1,4 @@
-"""``EstimatorSettings``, and whether two settings are the same in every digit, not as they print."""
+"""``EstimatorSettings``, and whether two settings are the same in every digit, not as printed."""
 
 from __future__ import annotations
 
