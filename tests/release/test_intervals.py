@@ -95,8 +95,7 @@ def test_an_interval_of_new_people_has_its_share_of_simulated_ones():
     low, high = model.predict_interval(POINTS, 0.8, of="person")
     (mixture,), rng, count = mixtures_of(model.release_), np.random.default_rng(1), 20_000
     which = rng.choice(len(mixture.weights), size=count, p=mixture.weights)
-    noise = [float(np.mean(d.model.noise_variance)) for d in mixture.decoders]
-    std = np.sqrt(mixture.variances(POINTS) + np.array(noise)[:, None])
+    std = np.sqrt(mixture.variances(POINTS) + mixture.scatters[:, None])
     drawn = mixture.means(POINTS)[which] + std[which] * rng.standard_normal((count, 7))
     inside = np.mean((drawn >= low) & (drawn <= high), axis=0)
     np.testing.assert_allclose(inside, 0.8, atol=4.0 * np.sqrt(0.16 / count))
