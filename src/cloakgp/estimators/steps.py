@@ -270,7 +270,8 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
         people = Bins(spec.partition.counts, batches(table, y), done)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
-        return release(Query(sketch, kind, people), spec.budget, noise=noise)
+        squares = spec.squares and len(sketch.matrix) > 0
+        return release(Query(sketch, kind, people, squares), spec.budget, noise=noise)
 
     return core
 
@@ -282,8 +283,7 @@ def core_for_rows(spec: ReleaseSpec, batch: Batch, groups: Any) -> Publish:
     people = WholeRows(spec.columns, [batch], rows.neighbours, rows.max_rows, groups)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
-        squares = spec.squares and len(sketch.matrix) > 0
-        return release(Query(sketch, kind, people, squares), spec.budget, noise=noise)
+        return release(Query(sketch, kind, people), spec.budget, noise=noise)
 
     return core
 
