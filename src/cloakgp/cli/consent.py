@@ -18,6 +18,7 @@ from cloakgp.cli.terminal import ask, confirm
 from cloakgp.errors import CommandError
 from cloakgp.release.plan import Plan
 from cloakgp.release.search_plan import SearchPlan
+from cloakgp.release.statement import relation
 
 
 def check_consent(yes: bool) -> None:
@@ -39,6 +40,9 @@ def agrees_to_spend(plan: Plan | SearchPlan) -> bool:
     whose = f"{people} people"
     if owners is None:
         whose = f"the people behind {people:,} rows, each taken to be another person's"
+    rows_of = plan.spec.rows if isinstance(plan, Plan) else None
+    if rows_of is not None:
+        whose = f"everybody in the table, for {relation(rows_of)}"
     question = (
         f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} of the privacy "
         f"of {whose}. What is published cannot be taken back.\nRelease now?"

@@ -25,7 +25,7 @@ from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import certificate, guess_at
+from cloakgp.release.statement import certificate, guess_at, relation
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 
@@ -46,7 +46,8 @@ def plan_report(
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
     report["people"] = plan.spec.people
-    report["rows"] = plan.spec.people if plan.spec.places is not None else len(plan.spec.X)
+    in_bins = plan.spec.partition is not None or plan.spec.rows is not None
+    report["rows"] = plan.spec.people if in_bins else len(plan.spec.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
     family = plan.spec.family
     report["kernel"] = _kernel(plan.spec.kernel) if family is None else None
@@ -155,11 +156,17 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of "
         f"{release.spec.counted}, by {listed(inputs)}{_gathered(release.spec)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
-        f"{release.delta:g}, for replacing one person's private values"
+        f"{release.delta:g}, for {_what_changes(release)}"
         f"{_included(release)}.\n"
         f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
+
+
+def _what_changes(release: Release) -> str:
+    """Say what the guarantee compares."""
+    rows = release.spec.rows
+    return "replacing one person's private values" if rows is None else relation(rows)
 
 
 def show_search(console: Console, plan: SearchPlan) -> None:
@@ -215,9 +222,9 @@ def _included(release: Release) -> str:
 
 def _gathered(spec: ReleaseSpec) -> str:
     """Say at how many places people are gathered, if they are, and how far from there they are."""
-    if spec.places is None:
+    if spec.partition is None:
         return ""
-    return f", {describe_bins(spec.places, spec.encoding.model_names)}"
+    return f", {describe_bins(spec.partition, spec.encoding.model_names)}"
 
 
 def _prior(spec: ReleaseSpec) -> str:

@@ -9,7 +9,6 @@ import contextlib
 import datetime
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -28,7 +27,7 @@ from cloakgp.errors import brief, printable
 #: Rows of a printed table, at most; files take any number.
 MAX_TABLE_ROWS = 60
 #: What an error repeats of the command line, paths for instance, is cut if it is longer than this.
-_LONG_WORD = re.compile(r"\S{1000,}")
+_LONG_WORD = 1000  # characters
 
 
 def screen() -> Console:
@@ -45,12 +44,16 @@ def say(console: Console, text: str) -> None:
 
 def print_error(text: str) -> None:
     """Print an error on stderr."""
-    short = _LONG_WORD.sub(lambda word: brief(word[0]), text)
-    safe = "\n".join(printable(line) for line in short.splitlines())
+    safe = "\n".join(printable(_cut_words(line)) for line in text.splitlines())
     console = Console(stderr=True, highlight=False)
     message = Text.assemble(("error: ", "bold red"), safe)
     # A terminal gets wrapped words; a file or pipe gets the line as it is.
     console.print(message, soft_wrap=not console.is_terminal)
+
+
+def _cut_words(line: str) -> str:
+    words = line.split(" ")
+    return " ".join(brief(word) if len(word) >= _LONG_WORD else word for word in words)
 
 
 def ask(question: str) -> str:

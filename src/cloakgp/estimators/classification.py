@@ -13,10 +13,12 @@ from sklearn.base import ClassifierMixin
 from cloakgp.data.blocks.table import BlockColumn
 from cloakgp.data.checks import one_column
 from cloakgp.data.columns import Column
+from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
 from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.parameters import documented
 from cloakgp.estimators.priors import Fixed, prior_of
+from cloakgp.estimators.whole_rows import refuse_rows
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
@@ -24,7 +26,6 @@ from cloakgp.privacy.mechanism.outputs import found_classes
 from cloakgp.release.latent import LabelRelease
 from cloakgp.release.outputs import Labels
 from cloakgp.release.release import Release
-from cloakgp.release.request import Request
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
@@ -111,6 +112,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         calibration: str = "analytic",
         rank: int | None = None,
         columns: Mapping[str, Column] | None = None,
+        protect: str = "outputs",
+        box: Any = None,
+        neighbours: str = "replace",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -131,6 +135,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.calibration = calibration
         self.rank = rank
         self.columns = columns
+        self.protect = protect
+        self.box = box
+        self.neighbours = neighbours
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -213,6 +220,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return self._classes(None)
 
     def selection_bounds(self) -> tuple[float, float]:
+        refuse_rows(self, "a private search")
         if len(self.public_classes()) != 2:
             raise ValueError("a private search is for two classes")
         return -1.0, 1.0
@@ -268,11 +276,11 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             one_column(y, rows)
         return self._classes(y)
 
-    def _spec(self, request: Request, declared: tuple[Any, ...], budget: Budget) -> ReleaseSpec:
+    def _spec(self, table: Table, declared: tuple[Any, ...], budget: Budget) -> ReleaseSpec:
         columns, fixed = Labels(declared).columns, Fixed(PRIOR_STD, noise=1.0)
         spec = self._assemble(
-            prior_of(self, request, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
-            request,
+            prior_of(self, table, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
+            table,
             budget,
             lo=np.zeros(columns),
             hi=np.ones(columns),

@@ -25,7 +25,6 @@ from cloakgp.release.latent import CountRelease, check_exposure
 from cloakgp.release.outputs import LARGEST, Counts
 from cloakgp.release.plan import Plan
 from cloakgp.release.published import Clip, Of
-from cloakgp.release.request import Request
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
@@ -113,6 +112,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         calibration: str = "analytic",
         rank: int | None = None,
         columns: Mapping[str, Column] | None = None,
+        protect: str = "outputs",
+        box: Any = None,
+        neighbours: str = "replace",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -133,6 +135,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.calibration = calibration
         self.rank = rank
         self.columns = columns
+        self.protect = protect
+        self.box = box
+        self.neighbours = neighbours
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -141,11 +146,12 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     @documented
     def plan(  # type: ignore[override]
         self,
-        X: ArrayLike,
+        X: ArrayLike | None = None,
         at: ArrayLike | None = None,
         groups: Any = None,
         exposure: ArrayLike | None = None,
         max_contributions: int | None = None,
+        people: int | None = None,
     ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
@@ -159,7 +165,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             The noise in the log rate at every point, a forecast of the error, and the certificate
             of the design.
         """
-        return self._plan(self._table(X, groups, max_contributions, exposure), at)
+        return self._plan(X, at, groups, max_contributions, people, exposure)
 
     @accepts_max_rows
     @documented
@@ -172,6 +178,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         exposure: ArrayLike | None = None,
         plan: Plan | None = None,
         max_contributions: int | None = None,
+        people: int | None = None,
     ) -> Self:
         """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once.
 
@@ -191,7 +198,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         BudgetExceeded
             If the spend does not fit under the cap of the ledger.  Nothing was spent.
         """
-        return self._fit(X, y, at, groups, plan, max_contributions, exposure)
+        return self._fit(X, y, at, groups, plan, max_contributions, people, exposure)
 
     def _exposed(self, table: Table, exposure: Any) -> Table:
         if table.blocks is not None:
@@ -283,12 +290,10 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             one_column(y, rows)
         return self._cap()
 
-    def _spec(self, request: Request, declared: float, budget: Budget) -> ReleaseSpec:
-        watched, fixed = request.exposure, Fixed(PRIOR_STD, noise=1.0)
+    def _spec(self, table: Table, declared: float, budget: Budget) -> ReleaseSpec:
+        watched, fixed = table.model_exposure, Fixed(PRIOR_STD, noise=1.0)
         assert watched is not None
-        mean = math.log(
-            TYPICAL_SHARE * declared / float(np.average(watched, weights=request.counts))
-        )
+        mean = math.log(TYPICAL_SHARE * declared / float(np.average(watched, weights=table.counts)))
         if self.prior_mean is not None:
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
@@ -296,8 +301,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
                     "{prior_mean} must be a log rate from -30 to 30, got {!r}", mean
                 )
         spec = self._assemble(
-            prior_of(self, request, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
-            request,
+            prior_of(self, table, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
+            table,
             budget,
             lo=np.zeros(1),
             hi=np.array([declared]),

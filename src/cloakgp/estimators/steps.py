@@ -26,6 +26,7 @@ from cloakgp.estimators.bounds import choice_facts, unrecorded
 from cloakgp.estimators.spending import open_account, warn_if_repeated
 from cloakgp.gp.kernels.json import check_writable
 from cloakgp.privacy import (
+    Batch,
     Bins,
     Bounded,
     Budget,
@@ -36,6 +37,8 @@ from cloakgp.privacy import (
     Query,
     Rows,
     Sketch,
+    Spend,
+    WholeRows,
     release,
 )
 from cloakgp.privacy.mechanism.budget import Mechanism
@@ -45,7 +48,6 @@ from cloakgp.release.decode import latents_at_people
 from cloakgp.release.outputs import Counts, Labels
 from cloakgp.release.plan import Plan
 from cloakgp.release.release import Release
-from cloakgp.release.request import Request
 from cloakgp.release.spec import (
     MOST_ITERATIONS,
     MOST_LATENTS,
@@ -122,22 +124,22 @@ def design_for(design: str, mechanism: Mechanism) -> DesignName:
     return "cells" if mechanism == "laplace" else "bayes"
 
 
-def draw_plan(specs: Sequence[ReleaseSpec], target: str, request: Request | None = None) -> Plan:
+def draw_plan(specs: Sequence[ReleaseSpec], target: str) -> Plan:
     """Plan the first step: the better mechanism, and of "auto" the better target."""
     if target not in TARGETS:
         raise ParameterError("{target} must be one of {}, got {!r}", TARGETS, target)
     if target != "auto":
         specs = [replace(spec, target=target) for spec in specs]  # type: ignore[arg-type]
     if len(specs) > 1:
-        return Plan.draw_best(specs, request)
+        return Plan.draw_best(specs)
     (spec,) = specs
-    plan = Plan.draw(spec, request)
+    plan = Plan.draw(spec)
     if target != "auto":
         return plan
     # The design "bayes" is the best for the points already, as its certificate says.
     if spec.design in ("bayes", "cells") or spec.noise_std == 0.0 or len(spec.X) > MOST_LATENTS:
         return plan
-    other = Plan.draw(replace(spec, target="latents"), request)
+    other = Plan.draw(replace(spec, target="latents"))
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
@@ -162,8 +164,11 @@ class Spender(Protocol):
     bounds: Any  # if they were chosen before, the ledger is to know
 
 
-def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> Noise:
-    """Make the last checks, and return how the core is to draw the noise and record the spend."""
+def noise_for(spender: Spender, plan: Plan, identity: Any, release_id: str) -> Noise:
+    """Make the last checks, and return how the core is to draw the noise and record the spend.
+
+    By ``identity`` people are known again; of whole rows it is None, since inputs are private.
+    """
     # Each is read once: a parameter that changes now changes nothing.
     account, seed = open_account(spender.ledger, spender.dataset), spender.random_state
     bounds = spender.bounds
@@ -177,10 +182,13 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
         return Noise(rehearsal=_rehearsal(plan, seed))
     spends = list(plan.spends)
     if account is None:
-        warn_if_repeated(table.identity, spends, spender.delta)
+        if identity is not None:
+            warn_if_repeated(identity, spends, spender.delta)
         return Noise()
     ledger, dataset = account
     spec, before = plan.spec, unrecorded(bounds, ledger, dataset)
+    if spec.rows is not None:  # a ledger counts what replacing a person's rows costs
+        spends = [Spend.of(spec.budget, spec.rows.neighbours)]
     spends = [*before, *spends]
     stated = plan.epsilon if plan.choice is None else plan.choice.total_epsilon
     if before:
@@ -196,6 +204,12 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
         "sigma": spec.budget.sigma,
         **choice_facts(bounds),
     }
+    if spec.rows is not None:
+        parameters |= {
+            "protects": "whole rows",
+            "neighbours": spec.rows.neighbours,
+            "max_rows": spec.rows.max_rows,
+        }
     if plan.choice is not None:
         parameters |= plan.choice.parameters
     return Noise(
@@ -206,7 +220,7 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
             what=f"{type(spender).__name__}.fit",
             parameters=parameters,
             release_id=release_id,
-            inputs=table.identity,
+            inputs=identity,
             stated=(stated, plan.delta),
         )
     )
@@ -251,9 +265,21 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
     """Return the function that gives y to the core and publishes a sketch of it."""
     kind = _kind(spec, flat=len(shape_of(y, len(table))) == 1)
     people: Rows | Bins = Rows(y, spec.groups)
-    if spec.places is not None:
-        done = passes(spec.places.people, "Summing the private column at places")
-        people = Bins(spec.places.counts, batches(table, y), done)
+    if spec.partition is not None:
+        done = passes(spec.partition.people, "Summing the private column at places")
+        people = Bins(spec.partition.counts, batches(table, y), done)
+
+    def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
+        return release(Query(sketch, kind, people), spec.budget, noise=noise)
+
+    return core
+
+
+def core_for_rows(spec: ReleaseSpec, batch: Batch, groups: Any) -> Publish:
+    """Return the same for whole rows, whose bins the core finds itself."""
+    rows, kind = spec.rows, _kind(spec, flat=True)
+    assert rows is not None
+    people = WholeRows(spec.columns, [batch], rows.neighbours, rows.max_rows, groups)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
         return release(Query(sketch, kind, people), spec.budget, noise=noise)

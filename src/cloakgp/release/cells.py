@@ -49,7 +49,7 @@ class PublishedCells:
     @cached_property
     def codes(self) -> Array:
         """The inputs of each column of the sketch: one number for each input."""
-        places = self.spec.places
+        places = self.spec.partition
         return self.spec.codes_of(self.spec.X if places is None else places.centres)
 
     @property
@@ -64,13 +64,25 @@ class PublishedCells:
 
     @cached_property
     def people(self) -> Array:
-        """How many people are in each cell, (K,); those who are shared count in parts."""
+        """How many people are in each cell, (K,); those who are shared count in parts.
+
+        Of whole rows that is a noisy number, the sum of all shares.
+        """
+        if self.spec.rows is not None:
+            return np.asarray(self.part.noisy.s.sum(axis=1))
         return np.asarray(self.shares @ self._each)
+
+    @property
+    def people_noise_std(self) -> float:
+        """The noise in the numbers of people; 0 where inputs are public."""
+        if self.spec.rows is None:
+            return 0.0
+        return self.part.noisy.noise_std * math.sqrt(self.spec.shares)
 
     @cached_property
     def exposure(self) -> Array | None:
         """The exposure in each cell, if counts have one that is not 1 everywhere."""
-        outcome, places = self.spec.outcome, self.spec.places
+        outcome, places = self.spec.outcome, self.spec.partition
         if not isinstance(outcome, Counts) or np.all(outcome.exposure == 1.0):
             return None
         each = outcome.exposure
@@ -80,13 +92,13 @@ class PublishedCells:
 
     @property
     def _each(self) -> Array:
-        places = self.spec.places
+        places = self.spec.partition
         return np.ones(self.shares.shape[1]) if places is None else places.counts.astype(float)
 
     @cached_property
     def sums(self) -> Array:
         """The noisy sums, in the units of the outputs, (K, D)."""
-        s = self.part.noisy.s.reshape(len(self.shares), self.release.outputs)
+        s = self.part.noisy.s.reshape(len(self.shares), -1)[:, : self.release.outputs]
         return np.asarray(self._lo * self.people[:, None] + self._width * s)
 
     @property
@@ -96,8 +108,18 @@ class PublishedCells:
 
     def means(self, *, per_exposure: bool = False) -> tuple[Array, Array]:
         """Return the noisy means and the noise in them, (K, D) each: of people, or of exposure."""
+        if self.spec.rows is not None:
+            return self._means_of_shares()
         over = self.people if self.exposure is None or not per_exposure else self.exposure
         return self.sums / over[:, None], self.sum_noise_std / over[:, None]
+
+    def _means_of_shares(self) -> tuple[Array, Array]:
+        """Return the same of whole rows, of which nobody knows exactly how many there are."""
+        # Where there are hardly more rows than noise, a mean says nothing, and its noise says so.
+        rows = np.maximum(self.people, 2.0 * self.people_noise_std)[:, None]
+        share = np.clip((self.sums - self._lo * self.people[:, None]) / (self._width * rows), 0, 1)
+        around = np.hypot(1.0 - share, share) if self.spec.shares == 2 else np.hypot(1.0, share)
+        return self._lo + self._width * share, self.sum_noise_std * around / rows
 
     @property
     def within(self) -> float:
@@ -169,6 +191,8 @@ def _numbers_table(release: Published, part: Part) -> pd.DataFrame:
 def _cells_table(cells: PublishedCells) -> pd.DataFrame:
     table = pd.DataFrame({"cell": np.arange(1, len(cells.people) + 1), **_inputs_of(cells)})
     table["people"] = cells.people
+    if cells.spec.rows is not None:
+        table["people_noise_std"] = cells.people_noise_std
     if cells.exposure is not None:
         table["exposure"] = cells.exposure
     for rate in (False, True) if cells.exposure is not None else (False,):
@@ -198,7 +222,7 @@ def summed_names(release: Published) -> list[str]:
 def _inputs_of(cells: PublishedCells) -> dict[str, list[Any]]:
     """Return between which inputs the people of each cell are, or which levels they have."""
     spec = cells.spec
-    rows = spec.X if spec.places is None else spec.places.centres
+    rows = spec.X if spec.partition is None else spec.partition.centres
     frame = spec.encoding.frame(spec.codes_of(rows))
     found: dict[str, list[Any]] = {}
     for name in frame:

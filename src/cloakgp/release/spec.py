@@ -15,9 +15,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.columns.table import Columns, Spreads
 from cloakgp.data.partition import Partition
-from cloakgp.data.rows import ModelRows, points_of
+from cloakgp.data.rows import ModelRows, RowLimit, points_of
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import ParameterError
 from cloakgp.gp.family import Family
@@ -31,6 +32,7 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism as ChoiceMechanism
 from cloakgp.privacy.choice.selection import spend_kind
 from cloakgp.privacy.mechanism.budget import Mechanism
+from cloakgp.privacy.mechanism.whole_rows import rows_sensitivity
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Numbers, Outcome, Task
 
@@ -42,13 +44,9 @@ Target = Literal["points", "latents"]
 MOST_ITERATIONS = 100
 #: A design for the latent values of everybody needs a matrix of this many people, squared.
 MOST_LATENTS = 5000
-
-
-class RowLimit(NamedTuple):
-    """How many rows of each person count at most, and how many were left out for that."""
-
-    max_rows: int
-    left_out: int
+#: How far outputs are taken to be from the middle where only their number is uncertain, as a share
+#: of the largest variance of a share.
+TYPICAL_SHARE = 0.24
 
 
 class PooledRows(NamedTuple):
@@ -86,7 +84,7 @@ class ReleaseSpec:
     decode: Decode
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
-    places: Partition | None = None  # where people are gathered, if they are: X are their nodes
+    partition: Partition | None = None  # the bins in which people are summed; X are their nodes
     feature_names: tuple[str, ...] | None = None  # of the inputs, as people name them
     inputs: Columns | None = None  # how raw inputs become rows of the model; None: as they are
     outcome: Outcome = Numbers()  # noqa: RUF009 -- it has no parts that could change
@@ -98,6 +96,7 @@ class ReleaseSpec:
     #: More points and their weights, sum 1, that the design alone cares for, and no file holds.
     beyond: tuple[Array, Array] | None = None
     pooled: PooledRows | None = None  # None: of one release
+    rows: ProtectedRows | None = None  # None: inputs are public; else X are the bins of a box
 
     def __post_init__(self) -> None:
         choices = (
@@ -194,6 +193,11 @@ class ReleaseSpec:
         return None if through is None else through[0]
 
     @property
+    def places(self) -> Partition | None:
+        """The former name of ``partition``."""
+        return self.partition
+
+    @property
     def counts(self) -> Array | None:
         """How many people are gathered at each row of X; None if one is."""
         return self.model.counts
@@ -201,15 +205,17 @@ class ReleaseSpec:
     @property
     def columns(self) -> int:
         """How many columns a sketch has: one for each person, or for each place."""
-        return len(self.X) if self.places is None else len(self.places.counts)
+        return len(self.X) if self.partition is None else len(self.partition.counts)
 
     @property
     def people(self) -> int:
-        """How many people there are: rows, or owners of rows."""
+        """How many people there are, rows or owners; of whole rows, how many are planned for."""
+        if self.rows is not None:
+            return self.rows.people
         if self.pooled is not None:
             return self.pooled.people
-        if self.places is not None:
-            return self.places.people
+        if self.partition is not None:
+            return self.partition.people
         return len(self.X) if self.groups is None else len(np.unique(self.groups))
 
     @property
@@ -217,6 +223,8 @@ class ReleaseSpec:
         """Whom a release is about, in words: people, or rows if nobody has named their owners."""
         if self.pooled is not None:
             return f"{self.people:,} people, as each release counts them"
+        if self.rows is not None:
+            return f"a table of whole rows (planned for {self.people:,})"
         one = self.people == 1
         if self.groups is not None:
             return f"{self.people:,} {'person' if one else 'people'}"
@@ -232,7 +240,14 @@ class ReleaseSpec:
     @property
     def sensitivity(self) -> float:
         """How far one person can move the sketch, in the norm of the mechanism."""
+        if self.rows is not None:
+            return rows_sensitivity(self.rows.neighbours, self.rows.max_rows, self.budget.norm)
         return self.outcome.sensitivity(len(self.lo), self.mechanism)
+
+    @property
+    def shares(self) -> int:
+        """How many shares each row has that add up to 1, where whole rows are protected."""
+        return max(2, len(self.lo))
 
     @property
     def whole_steps(self) -> int | None:
@@ -244,8 +259,14 @@ class ReleaseSpec:
     def noise_std(self) -> float:
         """The noise in each published value; of k iterations, in their mean.
 
-        Direct decoding uses the last iteration alone, which has √k times as much.
+        Direct decoding uses the last iteration alone, which has √k times as much.  Where whole rows
+        are protected it is that of what tells of f: a share less the mean of all C shares, with
+        variance 1 − 1/C of that of one, and what an uncertain number of people typically adds.
         """
+        if self.rows is not None:
+            return self.part_noise_std * math.sqrt(
+                (1.0 + TYPICAL_SHARE) * (1.0 - 1.0 / self.shares)
+            )
         together = 1 if self.decode == "direct" else self.iterations
         return self.part_noise_std / math.sqrt(together)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.partition import describe_partition
 from cloakgp.design import Design
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec
+from cloakgp.release.statement import relation
 
 #: What a plan says of rows without owners; command line and pages put their own words in place of
 #: the last ones.
@@ -87,8 +89,8 @@ def plan_summary(
             f"releases in ten state at most {figures.error_bound:.3g}. "
             "Bands assume that the truth is like some member of the family of priors."
         )
-    if spec.places is not None:
-        gathered = describe_partition(spec.places, spec.encoding.model_names)
+    if spec.partition is not None:
+        gathered = describe_partition(spec.partition, spec.encoding.model_names)
         lines.append(f"{gathered}. {_lost(spec, figures.lost)}")
     if spec.iterations > 1:
         lines.append(f"The budget is spent in {spec.iterations} steps; the figures are forecasts.")
@@ -99,7 +101,9 @@ def plan_summary(
         )
         if bounds is not None and bounds.may_have_read(spec.limit):
             lines.append("The choice of bounds before may have counted the rows left out, too.")
-    if spec.groups is None:
+    if spec.rows is not None:
+        lines += _whole_rows(spec.rows)
+    elif spec.groups is None:
         lines.append(several_rows(spec.people))
     else:
         what = "The certificate is that of the sketch before it was"
@@ -117,6 +121,19 @@ def plan_summary(
             "the people."
         )
     return "\n".join(lines)
+
+
+def _whole_rows(rows: ProtectedRows) -> list[str]:
+    """Say what is protected of whole rows, and what the figures take for granted."""
+    inputs = f"Inputs count within the box: {rows.box.describe()}."
+    spread = f"The figures are for {rows.people:,} rows, spread evenly over the box."
+    lines = [f"Whole rows are protected, inputs included, for {relation(rows)}.", inputs, spread]
+    if rows.max_rows == 1:
+        lines.append(
+            "Each row is taken to be another person's. Somebody with several rows would be "
+            f"protected less: if people own several, {NAME_OWNERS}"
+        )
+    return lines
 
 
 def _calibration(spec: ReleaseSpec) -> str:

@@ -27,7 +27,7 @@ from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.diagnostics import has_default_family
 from cloakgp.release.outputs import Counts, Outcome, Rate
 from cloakgp.release.published import Published
-from cloakgp.release.request import same_setting
+from cloakgp.release.settings import same_setting
 from cloakgp.release.spec import Array, PooledRows, ReleaseSpec, at_prior_mean
 from cloakgp.release.statement import round_up
 
@@ -90,6 +90,11 @@ def gathered_members(releases: Iterable[Any]) -> tuple[Published, ...]:
     if not 2 <= len(members) <= MOST_MEMBERS:
         raise ValueError(
             f"releases are {len(members)} in all; give from two to {MOST_MEMBERS} different ones"
+        )
+    if any(member.spec.rows is not None for member in members):
+        raise ValueError(
+            "releases of whole rows cannot be combined yet: what each knows of where people are "
+            "would have to be shared; use them one by one"
         )
     _check_different(members)
     for number, other in enumerate(members[1:], start=2):
