@@ -96,7 +96,7 @@ def _maps(predictions: Predictions, inputs: list[Input]) -> list[Html]:
 
 def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
     """Return what is predicted over both inputs, and beside it how sure that is."""
-    marks = {"data_varies": "0 1", "data_series": "0", **_stamp(predictions)}
+    marks = {"data_varies": "{} {}".format(*plane.order), "data_series": "0", **_stamp(predictions)}
     of_classes = isinstance(pair.value, ClassPanel)
     sure = f"How sure: {pair.sure.title}"
     if isinstance(pair.value, ClassPanel):
