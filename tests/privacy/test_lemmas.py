@@ -44,7 +44,7 @@ def size(x):
 
 
 @about(
-    "656097dbca7dfc48",
+    "74cc00ac405351bd",
     "mechanism/release.py::release",
     "mechanism/release.py::_sum_rows",
     "mechanism/release.py::value_bits_for",
@@ -139,6 +139,35 @@ def test_sums_on_another_grid_move_by_one_person_at_most():
     assert holds(there < here + new + 1, *given)
     assert holds(there > here - new - 1, *given)
     assert not holds(there < here + new, *given)
+
+
+@about(
+    "2e8ea32a29250b6e",
+    "mechanism/whole_rows.py::WholeRows",
+    "mechanism/whole_rows.py::_sum_shares",
+    "mechanism/whole_rows.py::check_no_negative_entries",
+    "mechanism/whole_rows.py::rows_sensitivity",
+)
+def test_rows_without_negative_entries_are_never_opposite():
+    """‖x − x'‖² ≤ ‖x‖² + ‖x'‖² for x, x' ≥ 0, an entry more; ‖x − x'‖₁ ≤ ‖x‖₁ + ‖x'‖₁ anyway."""
+    x, other, apart, sizes = z3.Reals("x other apart sizes")
+    given = [apart <= sizes, x >= 0, other >= 0]
+    assert holds(apart + (x - other) ** 2 <= sizes + x**2 + other**2, *given)
+    assert holds(apart + size(x - other) <= sizes + size(x) + size(other), *given)
+    assert not holds(apart + (x - other) ** 2 <= sizes + x**2 + other**2, apart <= sizes)
+    # Shares: none is negative, and they add up to m; so their squares add up to m² at most.
+    u, m = z3.Reals("u m")
+    assert holds(z3.And(m - u >= 0, u**2 + (m - u) ** 2 <= m**2), u >= 0, u <= m)
+
+
+@about("c01c4a1b78f37866", "mechanism/whole_rows.py::multiply")
+def test_cutting_off_brings_no_two_numbers_further_apart():
+    x, y, end = z3.Ints("x y end")
+
+    def cut(number):
+        return z3.If(number > end, end, z3.If(number < -end, -end, number))
+
+    assert holds(size(cut(x) - cut(y)) <= size(x - y), end >= 0)
 
 
 @about("3e88a447e87f1536", "accounting/totals.py::fits_purely", "accounting/totals.py::pure_total")

@@ -95,9 +95,14 @@ MODULES = {
         Module("laplace", _in("mechanism", "laplace")),
         Module(
             "release",
-            (*_in("mechanism", "release", "labels", "noise", "bins", "laplace"), DOORS),
+            (
+                *_in("mechanism", "release", "labels", "noise", "bins", "laplace", "whole_rows"),
+                DOORS,
+            ),
         ),
         Module("bins", (*_in("mechanism", "bins"), DOORS)),
+        Module("grid", (*_in("mechanism", "grid"), DOORS)),
+        Module("whole_rows", (*_in("mechanism", "whole_rows"), DOORS)),
         Module("bounds", (*_in("choice", "bounds"), DOORS)),
         Module("selection", (*_in("choice", "selection"), DOORS)),
         Module("folds", (*_in("choice", "folds", "utility", "losses"), DOORS)),

@@ -20,6 +20,7 @@ from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, LedgerTa
 from cloakgp.privacy.mechanism.bins import Batch, Bins
 from cloakgp.privacy.mechanism.budget import Budget
 from cloakgp.privacy.mechanism.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
+from cloakgp.privacy.mechanism.grid import Grid, Interval, Levels
 from cloakgp.privacy.mechanism.laplace import laplace_std
 from cloakgp.privacy.mechanism.noise import Noise
 from cloakgp.privacy.mechanism.outputs import Bounded, Counted, Labelled
@@ -30,6 +31,7 @@ from cloakgp.privacy.mechanism.sensitivity import (
     quantise,
     squared_sensitivity,
 )
+from cloakgp.privacy.mechanism.whole_rows import WholeRows
 
 __all__ = [
     "Batch",
@@ -40,10 +42,13 @@ __all__ = [
     "Choice",
     "Counted",
     "Fold",
+    "Grid",
+    "Interval",
     "Labelled",
     "Ledger",
     "LedgerError",
     "LedgerTampered",
+    "Levels",
     "Noise",
     "NoisySketch",
     "Query",
@@ -52,6 +57,7 @@ __all__ = [
     "Sketch",
     "Spend",
     "Split",
+    "WholeRows",
     "absolute_sensitivity",
     "choose",
     "filter_allowance",

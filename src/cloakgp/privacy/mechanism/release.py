@@ -4,10 +4,10 @@
 
 Lengths are those of the noise: in the 2-norm for Gaussian z, in the 1-norm for Laplace z.
 A ``Query`` says what is to be published: a sketch T, the kind of the outputs, and the people, in
-memory (``Rows``) or aggregated (``Bins``).  ``release`` copies T and y, believes nothing it is told
-about T, computes T u in exact integers, lets the spend be recorded, and adds the noise.  The
-``NoisySketch`` that it returns holds no y.  Nothing here logs, and no error names a row or a value.
-Claims and proofs: ``release.md``.
+memory (``Rows``), aggregated (``Bins``), or with private inputs, too (``WholeRows``).  ``release``
+copies T and y, believes nothing it is told about T, computes T u in exact integers, lets the spend
+be recorded, and adds the noise.  The ``NoisySketch`` that it returns holds no y.  Nothing here
+logs, and no error names a row or a value.  Claims and proofs: ``release.md``.
 """
 
 from __future__ import annotations
@@ -44,6 +44,14 @@ from cloakgp.privacy.mechanism.sensitivity import (
     frozen,
     own_copy,
     squared_sensitivity,
+)
+from cloakgp.privacy.mechanism.whole_rows import (
+    CAPACITY,
+    WholeRows,
+    check_no_negative_entries,
+    multiply,
+    rows_sensitivity,
+    share_columns,
 )
 
 #: u is kept as multiples of 2^-k with k between these; the release takes the largest that fits.
@@ -91,8 +99,8 @@ class Query:
         The sketch matrix T; what anybody said about its columns is checked again.
     kind : Bounded, Labelled or Counted
         What outputs are, and their public bounds, classes or cap.
-    people : Rows or Bins
-        Whose outputs.
+    people : Rows, Bins or WholeRows
+        Whose outputs, and with the last one whose inputs.
 
     See Also
     --------
@@ -107,7 +115,7 @@ class Query:
 
     sketch: Sketch
     kind: Kind
-    people: Rows | Bins
+    people: Rows | Bins | WholeRows
 
 
 # Proof: postprocessing.md
@@ -118,14 +126,14 @@ class NoisySketch:
     Attributes
     ----------
     values : array of int of shape (r,) or (r, D)
-        s in steps of 2^-``bits``/``whole``.
+        s in steps of 2^-``bits``/``whole``; of whole rows a column for each of their shares.
     bits : int
         How fine the grid is.
     sigma : float
         Noise std per unit of sensitivity, from (ε, δ).
     sensitivity : float
         How far one person can move T u, in the norm of the mechanism: 1, √D for D columns, √2 for
-        classes; D and 2 with Laplace noise.
+        classes; D and 2 with Laplace noise.  For whole rows that of ``rows_sensitivity``.
     epsilon : float
         The ε that was spent, by all parts together.
     delta : float
@@ -176,7 +184,8 @@ class NoisySketch:
 def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySketch:
     """Publish T u plus noise: (ε, δ)-private under replacing one person's outputs.
 
-    A budget for the Laplace mechanism has δ = 0.
+    Of ``WholeRows`` it publishes T w, private for their neighbours: one person's whole rows.  A
+    budget for the Laplace mechanism has δ = 0.
 
     Parameters
     ----------
@@ -225,15 +234,23 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
         raise TypeError(f"budget must be a Budget(epsilon, delta), got {type(budget).__name__}")
     if type(kind) not in KINDS:
         raise TypeError(f"kind must be Bounded, Labelled or Counted, got {type(kind).__name__}")
-    if type(people) not in (Rows, Bins):
-        raise TypeError(f"people must be Rows or Bins, got {type(people).__name__}")
+    if type(people) not in (Rows, Bins, WholeRows):
+        raise TypeError(f"people must be Rows, Bins or WholeRows, got {type(people).__name__}")
     # Each is read once: whatever is decided from it is decided from one value.
     rehearsal, commit = noise.rehearsal, noise.commit
     sketch = own_copy(query.sketch)
     rows, columns = sketch.matrix.shape
-    values, groups, counts = None, None, None
+    values, groups, counts, flat, outputs = None, None, None, kind.flat, kind.columns
+    sensitivity, moving = kind.sensitivity_in(budget.norm), kind.moving
     if isinstance(people, Rows):
         values, groups = kind.checked(people.outputs, columns), people.groups
+    elif isinstance(people, WholeRows):
+        if people.bins != columns:
+            raise ValueError(f"this sketch is of {columns} bins, and the grid has {people.bins}")
+        check_no_negative_entries(sketch)
+        flat, outputs = False, share_columns(kind)
+        sensitivity = rows_sensitivity(people.neighbours, people.max_rows, budget.norm)
+        moving = round(rows_sensitivity(people.neighbours, people.max_rows, 1))
     elif len(people.counts) == columns:
         counts = people.counts
     else:
@@ -250,16 +267,19 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
             "one person could move this sketch by more than 1: a column of T (or, with groups, a "
             "signed sum of a person's columns) is longer than 1. Divide T by its largest length."
         )
-    sensitivity = kind.sensitivity_in(budget.norm)
     std = budget.part_sigma * sensitivity
-    whole, value_bits = 1, value_bits_for(sketch, std, counts, budget.mechanism)
+    whole, value_bits = 1, 0
+    if isinstance(people, WholeRows):
+        value_bits = value_bits_for_rows(sketch, std, budget.mechanism)
+    else:
+        value_bits = value_bits_for(sketch, std, counts, budget.mechanism)
     # Without fractions in T, labels and counts need none; the noise is then the least there is.
     if laplace and sketch.bits == 0 and kind.whole is not None and kind.whole <= 1 << value_bits:
         whole, value_bits = kind.whole, 0
-    bits, count, most = sketch.bits + value_bits, rows * kind.columns, whole << value_bits
+    bits, count, most = sketch.bits + value_bits, rows * outputs, whole << value_bits
     scale = math.ldexp(std, bits)
     if laplace:
-        scale = laplace_scale(budget.epsilon, kind.moving * (whole << bits), budget.parts)
+        scale = laplace_scale(budget.epsilon, moving * (whole << bits), budget.parts)
     if (
         std > 0
         and not laplace
@@ -269,7 +289,7 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
             f"{count} values are too many for the noise grid at epsilon={budget.epsilon:g}; "
             "publish fewer (a smaller rank)"
         )
-    if std > 0 and not laplace and grid_cost(math.ldexp(kind.sensitivity, bits), count) > GRID_COST:
+    if std > 0 and not laplace and grid_cost(math.ldexp(sensitivity, bits), count) > GRID_COST:
         raise ValueError(
             f"{count} values are too many for a noise grid of {bits} bits, which is what so many "
             "people leave room for; publish fewer (a smaller rank)"
@@ -277,6 +297,8 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
     # T u, exactly: |entries| stay below 2^62 by the choice of value_bits.
     if isinstance(people, Bins):
         total = sketch.matrix.astype(np.int64) @ people.sums(kind, most)
+    elif isinstance(people, WholeRows):
+        total = multiply(sketch, people.sums(kind, most))
     else:
         assert values is not None
         total = _sum_rows(sketch.matrix, kind, values, most)
@@ -289,7 +311,7 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
     else:
         noisy = total
     return NoisySketch(
-        values=frozen(noisy[:, 0].copy() if kind.flat else noisy),
+        values=frozen(noisy[:, 0].copy() if flat else noisy),
         bits=bits,
         sigma=budget.part_sigma,
         sensitivity=sensitivity,
@@ -324,11 +346,29 @@ def value_bits_for(
 
     With ``counts``, so many people share each column of T.
     """
+    noise = _reach_of_noise(sketch, noise_std, mechanism)
+    return _bits_within(_largest_sum(sketch.matrix, counts) + noise)
+
+
+# Proof: whole_rows.md
+def value_bits_for_rows(sketch: Sketch, noise_std: float, mechanism: Mechanism = "gaussian") -> int:
+    """Return the same for whole rows, whatever their number is: enough for ``CAPACITY`` of them."""
+    room = CAPACITY[mechanism] << sketch.bits
+    return _bits_within(room + _reach_of_noise(sketch, noise_std, mechanism))
+
+
+# Proof: release.md
+def _reach_of_noise(sketch: Sketch, noise_std: float, mechanism: Mechanism) -> int:
+    """Return how far noise is allowed for, in steps of the grid of T."""
     noise_std = as_number("noise_std", noise_std)
     if not 0 <= noise_std < math.inf:
         raise ValueError(f"noise_std must be a number >= 0, got {noise_std!r}")
-    noise = math.ceil(math.ldexp(REACH[mechanism] * noise_std, sketch.bits))
-    reach = _largest_sum(sketch.matrix, counts) + noise
+    return math.ceil(math.ldexp(REACH[mechanism] * noise_std, sketch.bits))
+
+
+# Proof: release.md
+def _bits_within(reach: int) -> int:
+    """Return the finest grid for u on which so many whole steps of T stay within 2^61."""
     bits = min(MOST_VALUE_BITS, 61 - (reach - 1).bit_length())  # reach · 2^bits ≤ 2^61
     if bits < FEWEST_VALUE_BITS:
         raise ValueError(

@@ -1,0 +1,223 @@
+"""Whole rows: people whose inputs are as private as their outputs.
+
+    s = Σ_i t(c_i) ⊗ w_i + noise,    w_i >= 0,  ‖w_i‖₁ = 1,    t(c) >= 0,  ‖t(c)‖ <= 1
+
+c_i is the bin of person i in a public grid, and w_i is (u_i, 1 − u_i), or the indicator of a class.
+So what a person adds is a vector without negative entries of length at most 1, in either norm:
+nothing else is used.  Two of them are at most 2 apart in the 1-norm and √2 in the 2-norm.
+Claims and proofs: ``whole_rows.md``.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakgp.privacy.mechanism.bins import UNREADABLE, Batch, read_by_workers
+from cloakgp.privacy.mechanism.budget import Mechanism
+from cloakgp.privacy.mechanism.contributions import owner_codes
+from cloakgp.privacy.mechanism.numbers import as_whole
+from cloakgp.privacy.mechanism.outputs import Bounded, Integers, Kind
+from cloakgp.privacy.mechanism.sensitivity import Sketch
+
+#: What neighbouring data sets differ in: one person's rows are others, or are there or not.
+Neighbours = Literal["replace", "add-remove"]
+
+#: Sums of more rows than this are cut off: a grid that depended on how many there are would say so.
+#: Gaussian noise needs a fine grid, which leaves less room.
+CAPACITY: dict[Mechanism, int] = {"laplace": 1 << 33, "gaussian": 1 << 27}
+#: No published number leaves ±2^61 before its noise.
+FURTHEST_SUM = 1 << 61
+
+UNUSABLE = (
+    "y cannot be used: it must hold one entry for each row of X, none of them missing: numbers, "
+    "labels among the public classes, or whole counts >= 0; decide in public how to fill or drop "
+    "the others before the release"
+)
+NO_BINS = "places must be whole numbers, one for each row: those of bins, or -1"
+UNOWNED = (
+    "groups must name the owner of each row of X, by numbers or by strings, without missing entries"
+)
+
+
+# Proof: whole_rows.md
+@dataclass(frozen=True, eq=False, repr=False)
+class WholeRows:
+    """People whose inputs are private, too: which bin each is in, and their outputs.
+
+    Parameters
+    ----------
+    bins : int
+        How many bins the public grid has: columns of T.
+    batches : sequence of Batch
+        Everybody, in blocks; ``places`` are private, and −1 is a row that is in no bin.
+    neighbours : {"replace", "add-remove"}, default="replace"
+        What neighbouring data sets differ in: all rows of one person are others, so that the number
+        of people is public; or they are there or not, so that it is private.
+    max_rows : int, default=1
+        Rows of one person that count, at most; more noise for all.
+    groups : array of shape (N,), default=None
+        The owner of each row, for one block: of those with more rows, some are taken at random.
+        None: every row is another person's.
+
+    See Also
+    --------
+    Bins : People whose bins are public.
+    Grid : Says which bin a row is in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Batch, Bounded, Budget, Query, WholeRows, quantise, release
+    >>> class Everybody(Batch):
+    ...     def places(self):
+    ...         return np.array([0, 0, 1])
+    ...     def outputs(self):
+    ...         return np.array([0.2, 0.4, 0.9])
+    >>> people = WholeRows(2, [Everybody()])
+    >>> query = Query(quantise(np.eye(2), bits=0), Bounded([0], [1]), people)
+    >>> noisy = release(query, Budget(1.0, 0.0, mechanism="laplace"))
+    >>> noisy.s.shape, noisy.sensitivity  # for each bin the sum of u and of 1 − u
+    ((2, 2), 2.0)
+    """
+
+    bins: int
+    batches: Sequence[Batch]
+    neighbours: Neighbours = "replace"
+    max_rows: int = 1
+    groups: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bins", as_whole("bins", self.bins, least=1))
+        object.__setattr__(self, "max_rows", as_whole("max_rows", self.max_rows, least=1))
+        object.__setattr__(self, "batches", tuple(self.batches))
+        rows_sensitivity(self.neighbours, 1, 1)
+        if self.groups is None and self.max_rows > 1:
+            raise ValueError("max_rows limits the rows of each person: groups has to name them")
+        if self.groups is not None and len(self.batches) != 1:
+            raise ValueError("groups name the owners of the rows of one block, not of several")
+
+    def sums(self, kind: Kind, most: int) -> list[list[int]]:
+        """Return for each bin the sum of everybody's shares, exactly.
+
+        Parameters
+        ----------
+        kind : Bounded, Labelled or Counted
+            What outputs are.
+        most : int
+            In how many steps u goes from 0 to 1.
+
+        Returns
+        -------
+        sums : list of lists of int, of shape (bins, C)
+            In steps of 1/``most``; Python's integers, which do not end.
+        """
+        keep = None if self.groups is None else partial(rows_at_random, self.groups, self.max_rows)
+        read = partial(_sum_shares, kind=kind, bins=self.bins, most=most, keep=keep)
+        total = np.zeros((self.bins, share_columns(kind)), dtype=object)
+        for block in read_by_workers(read, self.batches):
+            total = total + block.astype(object)
+        sums: list[list[int]] = total.tolist()
+        return sums
+
+
+# Proof: whole_rows.md
+def share_columns(kind: Kind) -> int:
+    """Return C: how many shares w a person has, which add up to 1."""
+    if kind.columns == 1:
+        return 2
+    if isinstance(kind, Bounded):
+        raise ValueError(
+            "whole rows are protected for one column of outputs; release the columns one by one"
+        )
+    return kind.columns
+
+
+# Proof: whole_rows.md
+def rows_sensitivity(neighbours: Neighbours, max_rows: int, norm: int) -> float:
+    """Return how far one person can move s, in units of the longest column of T, in a norm.
+
+    Parameters
+    ----------
+    neighbours : {"replace", "add-remove"}
+        What neighbouring data sets differ in.
+    max_rows : int
+        Rows of one person that count, at most.
+    norm : {1, 2}
+        1 for Laplace noise, 2 for Gaussian noise.
+
+    Returns
+    -------
+    sensitivity : float
+        For add-remove ``max_rows``; for replace 2 or √2 times that.
+    """
+    if neighbours not in get_args(Neighbours):
+        raise ValueError(f"neighbours must be one of {get_args(Neighbours)}, got {neighbours!r}")
+    if neighbours == "add-remove":
+        return float(max_rows)
+    return 2.0 * max_rows if norm == 1 else math.sqrt(2.0) * max_rows
+
+
+# Proof: whole_rows.md
+def check_no_negative_entries(sketch: Sketch) -> None:
+    """Refuse a sketch in which two people could point in opposite directions."""
+    if sketch.matrix.size and int(sketch.matrix.min()) < 0:
+        raise ValueError(
+            "a sketch of whole rows must have no negative entries; publish sums over cells"
+        )
+
+
+# Proof: whole_rows.md
+def multiply(sketch: Sketch, sums: list[list[int]]) -> Integers:
+    """Return T W (r, C) exactly, cut off at ±2^61."""
+    matrix = sketch.matrix.astype(object)
+    total = matrix @ np.array(sums, dtype=object)
+    cut: Integers = np.clip(total, -FURTHEST_SUM, FURTHEST_SUM).astype(np.int64)
+    return cut
+
+
+# Proof: whole_rows.md
+def rows_at_random(groups: ArrayLike, most: int, people: int) -> NDArray[np.intp]:
+    """Return at most so many rows of each owner, whichever the lot has fallen on."""
+    owners = owner_codes(groups, people)
+    keys = np.frombuffer(secrets.token_bytes(16 * people), dtype=np.uint64).reshape(2, people)
+    order = np.lexsort((*keys, owners))
+    sizes = np.bincount(owners)
+    rank = np.arange(people) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kept: NDArray[np.intp] = order[rank < most]
+    return kept
+
+
+# Proof: whole_rows.md
+def _sum_shares(batch: Batch, *, kind: Kind, bins: int, most: int, keep: Any) -> Integers | str:
+    """Read one block and return its sums; what is wrong with it is said without a number."""
+    try:
+        at = np.asarray(batch.places())
+        private = batch.outputs()
+    except Exception:
+        return UNREADABLE
+    whole = np.issubdtype(at.dtype, np.integer) and at.ndim == 1
+    if not whole or bool(np.any((at < -1) | (at >= bins))):
+        return NO_BINS
+    try:
+        u = kind.steps(kind.checked(private, len(at)), most)
+    except Exception:
+        return UNUSABLE
+    if keep is not None:
+        try:
+            kept = keep(len(at))
+        except Exception:
+            return UNOWNED
+        at, u = at[kept], u[kept]
+    shares = np.column_stack([u, most - u]) if u.shape[1] == 1 else u
+    inside = at >= 0
+    W = np.zeros((bins, shares.shape[1]), dtype=np.int64)
+    np.add.at(W, at[inside], shares[inside])
+    return W
