@@ -19,6 +19,8 @@ from cloakgp.release.spec import ChosenBounds, ReleaseSpec
 NAME_OWNERS = "name the owner of each row (groups=)."
 #: A plan warns if more than this share of what varies with the inputs is lost within places.
 MUCH_LOST = 0.1
+#: Of how many people delta may give away the outputs, on average, before a plan warns.
+SMALL_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,13 @@ def plan_summary(
         )
         if bounds is not None and bounds.may_have_read(spec.limit):
             lines.append("The choice of bounds before may have counted the rows left out, too.")
+    if (exposed := spec.budget.delta * spec.people) > SMALL_SHARE and spec.noise_std > 0.0:
+        lines.append(
+            f"WARNING: delta = {spec.budget.delta:g} is not far below one over the {spec.people:,} "
+            "people: it lets a mechanism give away each of them with that chance, "
+            f"{exposed:.2g} of them on average. Give at most {SMALL_SHARE / spec.people:.0e}, or "
+            "take Laplace noise, which needs no delta."
+        )
     if spec.groups is None:
         lines.append(several_rows(spec.people))
     else:

@@ -66,7 +66,13 @@
     for (const each of document.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
   }
 
+  // Nothing can be planned before the form is complete.
+  function ready(complete) {
+    for (const id of ["find", "compare", "make"]) get(id).disabled = !complete;
+  }
+
   function fail({ message, field }, quiet) {
+    if (quiet) ready(false);
     if (quiet && !touched.has(field)) {
       say(`To see a plan: ${message}`);
       return;
@@ -95,6 +101,7 @@
       {
         quiet: true,
         first: (begun) => {
+          ready(true);
           get("cost").innerHTML = begun.html;
           get("cost").classList.remove("old");
         },
