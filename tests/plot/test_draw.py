@@ -248,7 +248,7 @@ def test_axes_can_be_given_for_a_curve_and_for_maps(curve, area):
     pair = beside.subplots(1, 2)
     assert plot_release(area, pair) is beside
     assert [len(ax.images) for ax in pair] == [1, 1]
-    assert any("epsilon = 3" in text for text in texts(beside))
+    assert any("epsilon = 3" in text.replace("\n", " ") for text in texts(beside))
     alone = Figure()
     plot_release(area, alone.subplots())
     assert len([ax for ax in alone.axes if ax.images]) == 1
@@ -399,7 +399,7 @@ def test_pictures_of_outcomes_carry_the_guarantee_and_fit_into_an_axes(outcomes)
         assert "NOT PRIVATE" not in text
         ax = Figure().subplots()
         assert plot_release(release, ax) is ax.figure
-        assert "epsilon = 3" in " ".join(texts(drawn(ax.figure)))
+        assert "epsilon = 3" in " ".join(texts(drawn(ax.figure))).replace("\n", " ")
 
 
 def test_rehearsals_of_outcomes_are_stamped_on_every_panel():

@@ -12,10 +12,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from cloakgp.app.settings import Settings
 from cloakgp.app.tables.files import to_csv
+from cloakgp.drawing.views import describe_inputs
 from cloakgp.errors import CommandError, Message, listed, printable
 from cloakgp.files import write_file
 from cloakgp.privacy.ledger.address import is_address
@@ -36,6 +38,8 @@ RELEASE, PREDICTIONS, PLOT, STATEMENT, REPORT = OUTPUTS = (
     "report.html",
 )
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+#: How far beyond everybody a prediction is worth a warning, as a share of the range.
+BEYOND = 0.1
 #: Points predicted at a time: each takes as many numbers as there are people.
 CHUNK_POINTS = 2000
 
@@ -114,6 +118,27 @@ def predictions(
     starts = range(0, len(rows), CHUNK_POINTS)
     pieces = [release.to_frame(rows[i : i + CHUNK_POINTS], clip=clip) for i in starts]
     return spec.encoding.readable(pd.concat(pieces, ignore_index=True))
+
+
+def far_outside(release: Release, frame: pd.DataFrame) -> str:
+    """Say how many points lie where nobody is, beyond the inputs of everybody; nothing if none."""
+    spec = release.spec
+    far = np.zeros(len(frame), dtype=bool)
+    ranges = []
+    codes = spec.encoding.codes(frame[spec.names])
+    for at, each in enumerate(describe_inputs(spec)):
+        if each.levels is None:
+            spare = BEYOND * (each.hi - each.lo)
+            outside = (codes[:, at] < each.lo - spare) | (codes[:, at] > each.hi + spare)
+            if outside.any():
+                ranges.append(f"{each.name} from {each.shown(each.lo)} to {each.shown(each.hi)}")
+            far |= outside
+    if not far.any():
+        return ""
+    return (
+        f"{int(far.sum())} of {len(frame)} points lie far from everybody ({', '.join(ranges)}): "
+        "there the prediction is what the model expects, and not what it was told"
+    )
 
 
 def marked_predictions(release: Release, points: pd.DataFrame, clip: Clip | None) -> pd.DataFrame:

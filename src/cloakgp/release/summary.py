@@ -5,11 +5,13 @@ The figures are worked out by the plan; here they are only put into sentences.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.design import Design
+from cloakgp.errors import brief
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec
@@ -19,6 +21,8 @@ from cloakgp.release.spec import ChosenBounds, ReleaseSpec
 NAME_OWNERS = "name the owner of each row (groups=)."
 #: A plan warns if more than this share of what varies with the inputs is lost within places.
 MUCH_LOST = 0.1
+#: Names of inputs that say who somebody is, and nothing that a curve could follow.
+_IDENTIFIER = re.compile(r"(?:^|[_\s-])(?:id|ids|uuid|guid|ssn|e-?mail|phone|iban)$", re.I)
 #: Of how many people delta may give away the outputs, on average, before a plan warns.
 SMALL_SHARE = 0.1
 
@@ -107,6 +111,12 @@ def plan_summary(
             "people: it lets a mechanism give away each of them with that chance, "
             f"{exposed:.2g} of them on average. Give at most {SMALL_SHARE / spec.people:.0e}, or "
             "take Laplace noise, which needs no delta."
+        )
+    if named := [name for name in spec.names if _IDENTIFIER.search(name)]:
+        lines.append(
+            f"WARNING: {brief(named[0])} looks like the name of an identifier. Inputs are "
+            "published with the release, and a prediction by the number of a person means nothing; "
+            "leave it out, or say that it is whose the rows are."
         )
     if spec.groups is None:
         lines.append(several_rows(spec.people))
