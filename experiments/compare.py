@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
+from numpy.typing import NDArray
 
 from experiments.draw import rmse
 from experiments.item import Run
@@ -27,6 +28,8 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 DELTA = 1e-5
 #: Share of the rows that are for testing, and how many there are at most.
 TEST, MOST_TESTED = 0.25, 1000
+#: With more people, of whom so many are for testing, this many splits are enough.
+MANY, SPLITS_OF_MANY = 2000, 2
 LOOKS = (
     (BLUE, "o"),
     (ORANGE, "s"),
@@ -96,6 +99,7 @@ def run_all(
     """
     rows = []
     for data in sets:
+        parts = splits if len(data.y) <= MANY else min(splits, SPLITS_OF_MANY)
         for method in methods:
             if method.check() is not None or not method.can(data):
                 continue
@@ -107,6 +111,7 @@ def run_all(
                 method: Method = method,
                 count: int = count,
                 budgets: Sequence[float] = budgets,
+                splits: int = parts,
             ) -> list[Any]:
                 # Split by split: what is public of one is worked out once.
                 tried = {
@@ -161,14 +166,20 @@ def _one(
     draws: int,
 ) -> tuple[float, float]:
     """Return the mean error of some releases of one split, and its standard error."""
-    order = run.rng("split", data.name, split).permutation(len(data.y))
-    train = np.ones(len(order), dtype=bool)
-    train[order[: min(int(TEST * len(order)), MOST_TESTED)]] = False
+    train = training(run, data, split)
     rng = run.rng("noise", data.name, *filter(None, labels), epsilon, split)
     trial = Trial(data, train, epsilon, delta, draws, rng)
     found = errors_of(data, predict(trial), trial.truth)
     chance = float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else 0.0
     return float(np.mean(found)), chance
+
+
+def training(run: Run, data: Data, split: int) -> NDArray[np.bool_]:
+    """Return who is for training; the others are for testing."""
+    order = run.rng("split", data.name, split).permutation(len(data.y))
+    train = np.ones(len(order), dtype=bool)
+    train[order[: min(int(TEST * len(order)), MOST_TESTED)]] = False
+    return train
 
 
 def summary(errors: pd.DataFrame) -> pd.DataFrame:

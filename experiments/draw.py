@@ -8,14 +8,13 @@ experiments, for nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from cloakgp import Plan
 from cloakgp.data.table import in_canonical_order, read_table
@@ -25,6 +24,7 @@ from cloakgp.release.decoder import Decoder
 from cloakgp.release.mixture import LEAST_WEIGHT, Mixture
 from cloakgp.release.release import Release
 from cloakgp.release.spec import ReleaseSpec
+from experiments.scores import OUTSIDE, mixture_quantile
 
 Array = NDArray[np.float64]
 
@@ -56,21 +56,30 @@ class _Seen:
     """One setting, seen at ``points``: everything that does not depend on what is published."""
 
     def __init__(self, decoder: Decoder, points: Array) -> None:
+        self._decoder, self._points = decoder, points
         zero = np.zeros(len(decoder.T))
-        self.start, self.weights = decoder.mean(points, zero), decoder.weights(points)
-        self.std = np.sqrt(np.maximum(decoder.variance(points), 1e-300))
         white = [decoder.whitened(row) for row in (zero, *np.eye(len(zero)))]
-        self.shift, self.whiten = white[0], np.array(white[1:]) - white[0]
-        self.constant = decoder.log_evidence(zero) + 0.5 * float(self.shift @ self.shift)
-
-    def means(self, s: Array) -> Array:
-        """Return the means for published values s (n, r), (n, P)."""
-        return self.start + s @ self.weights.T
+        self._shift, self._whiten = white[0], np.array(white[1:]) - white[0]
+        self._constant = decoder.log_evidence(zero) + 0.5 * float(self._shift @ self._shift)
 
     def log_evidence(self, s: Array) -> Array:
         """Return the evidence of published values s (n, r), (n,)."""
-        white = self.shift + s @ self.whiten
-        return self.constant - 0.5 * np.einsum("nr,nr->n", white, white)
+        white = self._shift + s @ self._whiten
+        return self._constant - 0.5 * np.einsum("nr,nr->n", white, white)
+
+    def means(self, s: Array) -> Array:
+        """Return the means for published values s (n, r), (n, P)."""
+        start, weights = self._linear
+        return start + s @ weights.T
+
+    @cached_property
+    def _linear(self) -> tuple[Array, Array]:
+        zero = np.zeros(len(self._decoder.T))
+        return self._decoder.mean(self._points, zero), self._decoder.weights(self._points)
+
+    @cached_property
+    def std(self) -> Array:
+        return np.sqrt(np.maximum(self._decoder.variance(self._points), 1e-300))
 
 
 class Drawer:
@@ -98,34 +107,34 @@ class Drawer:
 
     def releases(self, y: Array, count: int, rng: np.random.Generator) -> Array:
         """Return the predictions of ``count`` releases of y, (count, P)."""
-        if len(self._decoders) > 1:
-            found = self.posteriors(y, count, rng)
-            return np.array([posterior.mean(self._points) for posterior in found])
-        decoder, s = self._decoders[0], self._published(y, count, rng)
-        # The mean is linear in s, from what a sketch of zeros would give.
-        start = decoder.mean(self._points, np.zeros(len(self._T)))
-        return start + s @ decoder.weights(self._points).T
+        _, weights, means = self._weighed(y, count, rng)
+        return np.einsum("nk,knp->np", weights, means)
 
-    def held(
-        self, y: Array, curves: Sequence[Array], count: int, rng: np.random.Generator
-    ) -> tuple[Array, list[Array]]:
-        """Return the means of ``count`` releases of y, (count, P), and where curves lie in them.
+    def bands(
+        self, y: Array, count: int, rng: np.random.Generator
+    ) -> tuple[Array, tuple[Array, Array]]:
+        """Return the means of ``count`` releases of y, (count, P), and their 95 % bands."""
+        used, weights, means = self._weighed(y, count, rng)
+        stds = np.array([self._seen[k].std for k in used])
+        low, high = (
+            mixture_quantile(weights, means, stds, q) for q in (0.5 * OUTSIDE, 1.0 - 0.5 * OUTSIDE)
+        )
+        return np.einsum("nk,knp->np", weights, means), (low, high)
 
-        That is the chance of a smaller f under what each release knows, (count, P) for each curve:
-        a 95 % band holds a curve where it lies between 0.025 and 0.975.
-        """
+    def _weighed(
+        self, y: Array, count: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], Array, Array]:
+        """Return the settings that releases believe in, how much, (count, K), and their means."""
         s = self._published(y, count, rng)
-        means = np.array([seen.means(s) for seen in self._seen])  # (settings, count, P)
         score = (
             np.log(prior_weights(self._facts))
             + np.array([seen.log_evidence(s) for seen in self._seen]).T
         )
         weights = np.exp(score - score.max(axis=1, keepdims=True))
         weights[weights < LEAST_WEIGHT] = 0.0
-        weights /= weights.sum(axis=1, keepdims=True)  # (count, settings)
-        stds = np.array([seen.std for seen in self._seen])[:, None, :]
-        places = [np.einsum("nk,knp->np", weights, ndtr((f - means) / stds)) for f in curves]
-        return np.einsum("nk,knp->np", weights, means), places
+        weights /= weights.sum(axis=1, keepdims=True)
+        used = np.flatnonzero(weights.max(axis=0) > 0.0)
+        return used, weights[:, used], np.array([self._seen[k].means(s) for k in used])
 
     @cached_property
     def _seen(self) -> list[_Seen]:

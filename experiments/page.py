@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments import store
+from experiments import measured, store
 from experiments.item import Item
 from experiments.registry import EXPECTED, find
 
@@ -40,6 +40,7 @@ defaults on the stripes, by five, and heights by age in the comparison, by a few
 fixed prior on the same splits: the prior is learnt now, and the fixed one happened to suit them;
 *Truths that the default does not expect* shows what that costs elsewhere.
 """
+CPU_TIME = "CPU time is measured by the [benchmarks](../benchmarks.md)."
 #: What version 0.1.0 gave, by item.
 BEFORE = json.loads((Path(__file__).parent / "printed" / "best-0.1.0.json").read_text())
 
@@ -70,7 +71,10 @@ def assemble(results: Path) -> Path:
         for item, picture, seen in OPENING
         if (results / item / f"{picture}.png").exists()
     ]
-    page.write_text("\n".join([TITLE, *pictures, HEAD, table, "", *sections]))
+    aims = measured.table(results)
+    aims.to_csv(results / "measured.csv", index=False)
+    beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{CPU_TIME}\n"
+    page.write_text("\n".join([TITLE, *pictures, HEAD, table, "", beside, *sections]))
     return page
 
 

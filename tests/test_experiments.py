@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from reference import release_numbers as release_sketch
+from scipy.special import ndtr
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -36,6 +37,7 @@ from cloakgp.release.mixture import Mixture  # noqa: E402
 from experiments import (  # noqa: E402
     compare,
     confirm,
+    measured,
     others,
     outcomes,
     page,
@@ -56,6 +58,7 @@ from experiments.draw import (  # noqa: E402
 )
 from experiments.item import Item, Result, Run  # noqa: E402
 from experiments.items import figure_4, noise  # noqa: E402
+from experiments.scores import interval_score, mixture_quantile  # noqa: E402
 
 NAMES = sorted(registry.find())
 
@@ -523,16 +526,67 @@ def test_the_two_mechanisms_are_compared(scratch):
 
 
 def test_interval_scores_are_widths_and_what_bands_miss():
-    class Band:
-        def mean(self, at):
-            return np.zeros(len(at))
+    low, high, f = np.array([-1.0, -1.0]), np.array([1.0, 1.0]), np.array([0.0, 1.5])
+    assert interval_score(low, high, f) == pytest.approx(2.0 + 0.5 * 40.0 * 0.5)
 
-        def quantile(self, at, share):
-            return np.full(len(at), 1.0 if share > 0.5 else -1.0)
 
-    error, covered, score = noise._scores(Band(), np.zeros((2, 1)), np.array([0.0, 1.5]))
-    assert (error, covered) == (pytest.approx(np.sqrt(1.125)), 0.5)
-    assert score == pytest.approx(2.0 + 0.5 * 40.0 * 0.5)
+def test_quantiles_of_mixtures_have_that_much_below():
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(4), 3)
+    weights[:, 2] = 0.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    means, stds = rng.normal(0.0, 3.0, (4, 3, 5)), rng.uniform(0.2, 2.0, (4, 5))
+    for q in (0.025, 0.5, 0.975):
+        at = mixture_quantile(weights, means, stds, q)
+        below = np.einsum("nk,knp->np", weights, ndtr((at - means) / stds[:, None]))
+        np.testing.assert_allclose(below, q, atol=1e-9)
+
+
+def stored(results, item, name, rows, mode="full"):
+    (results / item).mkdir(parents=True, exist_ok=True)
+    (results / item / "result.json").write_text(json.dumps({"mode": mode}))
+    pd.DataFrame(rows).to_csv(results / item / f"{name}.csv", index=False)
+
+
+def comparison(data, epsilon, ours, rival):
+    errors = {measured.OURS: ours, "GP without privacy": 1e-9, "a rival": rival}
+    return [
+        {"data": data, "method": method, "epsilon": epsilon, "split": k, "error": error}
+        for method, error in errors.items()
+        for k in range(2)
+    ]
+
+
+def test_what_was_reached_is_told_beside_the_version_before(tmp_path):
+    old = pd.read_csv(measured.PRINTED / "compare-0.2.0.csv")
+    assert len(old) == 45
+    name, epsilon, before = old.iloc[0]
+    rows = comparison(name, epsilon, 0.5 * before, before) + comparison("new", 1.0, 2.0, 1.0)
+    stored(tmp_path, "compare-regression", "by-split", rows)
+    stored(tmp_path, "compare-classification", "by-split", rows[-6:])
+    was = pd.read_csv(measured.PRINTED / "unexpected-0.2.0.csv")
+    assert len(was) == 216
+    truth = dict(was.iloc[0])
+    mine = truth | {"method": measured.LEARNT, "rmse": 0.5 * truth["rmse"], "score": 1.0}
+    best = mine | {"method": measured.HINDSIGHT, "rmse": 0.25 * truth["rmse"]}
+    stored(tmp_path, "unexpected", "all", [mine, best])
+    assert measured.error(tmp_path) == "0.50 (0.50 in 1 comparisons, 0.50 on 1 truths)"
+    assert measured.wins(tmp_path) == "1 of 1; new data 0 of 1"
+    assert measured.hindsight(tmp_path) == "2.00"
+    assert measured.coverage(tmp_path).endswith(f"({truth['truth']})")
+    known = pd.read_csv(measured.PRINTED / "score-0.2.0.csv")
+    first = known[(known[["truth", "N", "epsilon"]] == was.iloc[0][:3]).all(axis=1)]["score"].item()
+    assert measured.score(tmp_path).startswith(f"{1.0 / first:.2f} ")
+    folds = [{"inputs": "age", "method": measured.OURS, "private_cm": v} for v in (7.0, 8.0)]
+    stored(tmp_path, "table-1", "by-fold", folds)
+    assert measured.heights(tmp_path) == "7.5 cm"
+    table = measured.table(tmp_path).set_index("")["now"]
+    assert table.str.startswith("needs a full run of").sum() == 2  # digits and alarms
+
+
+def test_quick_runs_are_not_measured_by_the_version_before(tmp_path):
+    stored(tmp_path, "unexpected", "all", [{"truth": "flat"}], mode="quick")
+    assert measured.table(tmp_path)["now"].str.startswith("needs a full run of").all()
 
 
 def test_an_unknown_item_is_refused(monkeypatch):
@@ -550,13 +604,11 @@ def test_many_releases_at_once_are_single_ones():
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 10.0, (60, 1))
     y, at = 50.0 + 20.0 * np.sin(X[:, 0]), np.linspace(0.0, 10.0, 7)[:, None]
-    curves = (np.full(7, 40.0), 50.0 + 20.0 * np.sin(at[:, 0]))
     plan = PrivateGPRegressor(bounds=(0.0, 100.0), epsilon=3.0).plan(X)
     drawer = Drawer(plan, X, at)
-    means, places = drawer.held(y, curves, 3, np.random.default_rng(1))
+    means, (low, high) = drawer.bands(y, 3, np.random.default_rng(1))
+    np.testing.assert_array_equal(drawer.releases(y, 3, np.random.default_rng(1)), means)
     for k, one in enumerate(drawer.posteriors(y, 3, np.random.default_rng(1))):
         np.testing.assert_allclose(means[k], one.mean(at), rtol=1e-8)
-        low, high = (one.quantile(at, share) for share in (0.025, 0.975))
-        for curve, place in zip(curves, places, strict=True):
-            inside = (low <= curve) & (curve <= high)
-            np.testing.assert_array_equal((place[k] >= 0.025) & (place[k] <= 0.975), inside)
+        np.testing.assert_allclose(low[k], one.quantile(at, 0.025), rtol=1e-6)
+        np.testing.assert_allclose(high[k], one.quantile(at, 0.975), rtol=1e-6)

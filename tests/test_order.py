@@ -275,16 +275,47 @@ def repeatable(rng, total, scale):
     return total + np.rint(scale * rng.standard_normal(total.shape)).astype(np.int64)
 
 
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-@pytest.mark.parametrize("ending", ["csv", "parquet", "folder", "blocks"])
-def test_the_command_line_publishes_the_same_of_every_order(
-    ending, mechanism, tmp_path, monkeypatch
-):
-    if ending == "blocks":
-        monkeypatch.setattr(blocks, "MOST_EXACT", N - 1)
-    told = {"inputs": "age,weight", "output": "height", "bounds": "40,200"}
-    told |= {"mechanism": mechanism}
-    asked, found = gather_settings(told | {"kernel": "900*RBF(9)"}), []
+#: What is asked of a table at the command line; levels and dates are read from text in a CSV.
+TOLD = {
+    "numbers": {"inputs": "age,weight", "output": "height", "bounds": "40,200"},
+    "gaussian": {
+        "inputs": "age,weight",
+        "output": "height",
+        "bounds": "40,200",
+        "mechanism": "gaussian",
+    },
+    "owners": {"inputs": "age,town", "output": "height", "bounds": "40,200", "groups": "owner"},
+    "three classes": {
+        "task": "classification",
+        "inputs": "age,town",
+        "output": "grade",
+        "classes": "a,b,c",
+    },
+    "counts": {
+        "task": "counts",
+        "inputs": "age,since",
+        "dates": "since=2020-01-01",
+        "output": "falls",
+        "cap": "8",
+        "exposure": "years",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "ending"),
+    [  # rows of owners are not read in blocks
+        *product(TOLD, ["csv", "parquet"]),
+        *product([task for task in TOLD if task != "owners"], ["folder", "blocks"]),
+    ],
+)
+def test_the_command_line_publishes_the_same_of_every_order(task, ending, tmp_path, monkeypatch):
+    told = {"mechanism": "laplace"} | TOLD[task]
+    in_blocks = ending in ("folder", "blocks")
+    if "town" in told["inputs"]:  # a single table is asked what it holds, and blocks are told
+        told["levels"] = "town=north,south,east" if in_blocks else "town"
+    monkeypatch.setattr(blocks, "MOST_EXACT", N - 1 if ending == "blocks" else N)
+    asked, found = gather_settings(told | {"kernel": "9*RBF(9)"}), []
     for number, table in enumerate(ORDERS):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -295,18 +326,46 @@ def test_the_command_line_publishes_the_same_of_every_order(
             path = write(folder / "people", table, (0, N) if ending != "folder" else (0, 9, N))
             path = path if ending == "folder" else path / "part-0.parquet"
         noise = partial(repeatable, np.random.default_rng(0))
-        monkeypatch.setattr(core, f"add_discrete_{mechanism}", noise)
+        monkeypatch.setattr(core, f"add_discrete_{told['mechanism']}", noise)
         job = Job.read(path, asked, to_release=True)
         found.append(saved(job.release(job.plan()), tmp_path))
     assert found[0] == found[1]
 
 
-def test_the_planner_shows_the_same_of_every_order(tmp_path):
+@pytest.mark.parametrize("task", ["numbers", "three classes"])
+def test_a_search_at_the_command_line_plans_the_same_of_every_order(task, tmp_path):
+    """Of rows that are alike any may be in any fold: here there are none."""
+    told = TOLD[task] | {"inputs": "age,length", "mechanism": "laplace", "folds": "3"}
+    if task == "three classes":
+        told |= {"output": "ill", "classes": "no,yes"}
+    asked = gather_settings(told | {"candidates": "kernel=9*RBF(3)|9*RBF(20)"})
+    found = []
+    for table in ORDERS:
+        table.to_csv(tmp_path / "people.csv", index=False)
+        job = Job.read(tmp_path / "people.csv", asked, searching=True)
+        plan = job.plan_search()
+        folds = [[np.asarray(f.G).tobytes() for f in each] for each in plan.folds]
+        found.append((folds, plan.to_frame().to_csv(), plan.summary()))
+    assert found[0] == found[1]
+
+
+SHOWN = {
+    "numbers": {},
+    "classes": {"task": "classification", "output": "grade", "classes": "a,b,c"},
+    "counts": {"task": "counts", "output": "falls", "cap": "8", "exposure": "years"},
+    "owners": {"groups": "owner"},
+}
+
+
+@pytest.mark.parametrize("task", SHOWN)
+def test_the_planner_shows_the_same_of_every_order(task, tmp_path):
     found = []
     for table in ORDERS:
         table.to_csv(tmp_path / "people.csv", index=False)
         planner = Planner(tmp_path / "people.csv", tmp_path / "out", {})
-        plan = planner.preview(read_submission(FORM, planner.base), lambda words: None)
+        plan = planner.preview(
+            read_submission(FORM | SHOWN[task], planner.base), lambda words: None
+        )
         found.append((pickle.dumps(plan.sketch), repr(plan.to_dict()), plan.facts.X.tobytes()))
     assert found[0] == found[1]
 

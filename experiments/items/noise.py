@@ -15,6 +15,7 @@ from experiments.draw import Drawer, rehearsed, rmse
 from experiments.item import Item, Result, Run
 from experiments.items import learning
 from experiments.others import Data, Trial
+from experiments.scores import interval_score
 from experiments.truths import BOUNDS, PEOPLE, TRUTHS, Array
 
 EPSILONS, DELTA = (0.3, 1.0, 3.0), 1e-5
@@ -22,7 +23,6 @@ MECHANISMS = {"gaussian": "Gaussian (0.2.0)", "auto": "chosen by the plan"}
 GAUSSIAN, CHOSEN = MECHANISMS.values()
 #: How many people there are of each truth, and at how many places curves are compared.
 SIZES, PLACES = (300, 2_000), 100
-OUTSIDE = 0.05  # what bands leave out
 #: People of truths that are drawn from the prior, and what they are told of it.
 DRAWN_PEOPLE, RIGHT, LEARNT = 400, "right kernel", "learnt"
 TRUTH_COLUMNS = ["truth", "N", "epsilon", "mechanism", "noise", "rmse", "coverage", "score"]
@@ -80,9 +80,10 @@ def on_truths(run: Run, people: str, n: int, epsilon: float) -> list[list[Any]]:
         y, f = truth.draw(X, run.rng("outputs", truth.name, n)), truth.mean(at)
         for name, drawer in drawers.items():
             rng = run.rng("noise", truth.name, n, epsilon, name)
-            found = [_scores(p, at, f) for p in drawer.posteriors(y, run.choose(5, 2), rng)]
-            chosen = plans[name].spec.mechanism
-            rows.append([truth.name, n, epsilon, name, chosen, *np.mean(found, axis=0).tolist()])
+            means, (low, high) = drawer.bands(y, run.choose(5, 2), rng)
+            found = [float(np.mean(rmse(means, f))), float(np.mean((low <= f) & (f <= high)))]
+            found.append(interval_score(low, high, f))
+            rows.append([truth.name, n, epsilon, name, plans[name].spec.mechanism, *found])
     return rows
 
 
@@ -92,14 +93,6 @@ def _plans(X: Array, epsilon: float, **options: Any) -> dict[str, Plan]:
         name: PrivateGPRegressor(mechanism=mechanism, **settings).plan(X)
         for mechanism, name in MECHANISMS.items()
     }
-
-
-def _scores(posterior: Any, at: Array, f: Array) -> tuple[float, float, float]:
-    """Return the error, the share of f in 95 % bands, and their mean interval score."""
-    low, high = (posterior.quantile(at, q) for q in (0.5 * OUTSIDE, 1.0 - 0.5 * OUTSIDE))
-    missed = np.maximum(low - f, 0.0) + np.maximum(f - high, 0.0)
-    score = np.mean(high - low + 2.0 / OUTSIDE * missed)
-    return float(rmse(posterior.mean(at), f)), float(np.mean(missed == 0.0)), float(score)
 
 
 # ------------------------------------------------------------------------------ where all is right

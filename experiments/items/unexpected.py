@@ -14,6 +14,7 @@ from cloakgp.gp.defaults import default_lengths
 from experiments import words
 from experiments.draw import Drawer, rmse
 from experiments.item import Item, Result, Run
+from experiments.scores import interval_score
 from experiments.style import BLUE, GREY, INK, ORANGE, panels, title
 from experiments.truths import BOUNDS, PEOPLE, TRUTHS, Array
 
@@ -40,7 +41,7 @@ def compute(run: Run) -> Result:
             lambda n=n, people=people, e=e: _rows(run, people, n, e),
         )
     ]
-    columns = ["truth", "N", "epsilon", "method", "rmse", "coverage", "coverage_uncut"]
+    columns = ["truth", "N", "epsilon", "method", "rmse", "coverage", "coverage_uncut", "score"]
     table = pd.DataFrame(rows, columns=columns)
     return _result(run, table)
 
@@ -70,12 +71,13 @@ def _plans(X: Array, epsilon: float) -> dict[str, Plan]:
         LEARNT: PrivateGPRegressor(**settings).plan(X),
         FIXED: PrivateGPRegressor(learn=False, mechanism="gaussian", **settings).plan(X),
     }
+    noise = plans[LEARNT].spec.mechanism  # the same, so that only the kernel differs
     width, lengths = BOUNDS[1] - BOUNDS[0], default_lengths(X)
     for factor in FACTORS:
         for spread in SPREADS:
             kernel = ConstantKernel((spread * width) ** 2) * RBF(factor * lengths)
             kernel += ConstantKernel((0.3 * width) ** 2)
-            made = PrivateGPRegressor(kernel, **settings)
+            made = PrivateGPRegressor(kernel, mechanism=noise, **settings)
             made.design_gap = GAP
             plans[f"{factor:g}, {spread:g}"] = made.plan(X)
     return plans
@@ -84,10 +86,10 @@ def _plans(X: Array, epsilon: float) -> dict[str, Plan]:
 def _measure(
     drawer: Drawer, y: Array, f: tuple[Array, Array], draws: int, rng: np.random.Generator
 ) -> tuple[float, ...]:
-    """Return the error, and how much of the mean and of the uncut curve the bands hold."""
-    means, places = drawer.held(y, f, draws, rng)
-    shares = [float(np.mean((low >= 0.025) & (low <= 0.975))) for low in places]
-    return (float(np.mean(rmse(means, f[0]))), *shares)
+    """Return the error, how much of the mean and of the uncut curve bands hold, and their score."""
+    means, (low, high) = drawer.bands(y, draws, rng)
+    shares = [float(np.mean((low <= curve) & (curve <= high))) for curve in f]
+    return (float(np.mean(rmse(means, f[0]))), *shares, interval_score(low, high, f[0]))
 
 
 def _result(run: Run, table: pd.DataFrame) -> Result:

@@ -27,6 +27,19 @@ def test_names_cannot_control_the_terminal_or_the_markup(tmp_path):
     assert "\x9b" not in text
 
 
+def test_what_an_error_repeats_of_the_command_line_is_cut(tmp_path):
+    long = "x" * 3000
+    for given in (
+        ["plan", tmp_path / long, *PLAN],
+        [long],
+        ["budget", "show", long],
+        ["demo", long],
+    ):
+        assert len(fails(run(*given), "xxx… (")) < 1500
+    near = "y" * 200  # a path, say, of which every letter matters
+    assert near in fails(run("budget", "show", near), near)
+
+
 def rows_shown(done, total, elapsed):
     clock = iter([0.0, elapsed, elapsed, elapsed])
     with rich_progress.Progress(get_time=lambda: next(clock, elapsed), disable=True) as bar:

@@ -3,6 +3,7 @@
 import math
 import traceback
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import laplace_reference as reference
@@ -20,6 +21,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPCountRegressor
+from cloakgp.datasets import incident_rate, make_incidents
 from cloakgp.privacy import Budget, gaussian_sigma
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
@@ -44,31 +46,41 @@ PAPER = {
 }
 
 
-def mode(K, t, exposure, mean):
-    """Mode of f given Poisson counts, by an optimiser: f = mean + L z, z standard normal."""
+def variational(K, t, exposure, mean):
+    """The Gaussian nearest to the posterior of f given Poisson counts: mean, and its rates.
+
+    Rates average over what is not known, e^(m + v/2); for each v an optimiser finds the mean, and
+    v follows from the rates.  Like Newton steps, three times from the mode on.
+    """
     root = np.linalg.cholesky(K + 1e-11 * np.eye(len(K)))
+    lift, z = np.zeros(len(K)), np.zeros(len(K))
 
     def negative(z):
         f = mean + root @ z
-        rate = exposure * np.exp(f)
+        rate = exposure * np.exp(f + lift)
         return rate.sum() - t @ f + 0.5 * z @ z, root.T @ (rate - t) + z
 
-    z = minimize(negative, np.zeros(len(K)), jac=True, method="BFGS", options={"gtol": 1e-9}).x
-    return mean + root @ z
+    for _ in range(4):
+        z = minimize(negative, z, jac=True, method="BFGS", options={"gtol": 1e-9}).x
+        rate = exposure * np.exp(mean + root @ z + lift)
+        used, lift = (
+            lift,
+            0.5 * np.diag(np.linalg.inv(np.linalg.inv(root @ root.T) + np.diag(rate))),
+        )
+    return mean + root @ z, exposure * np.exp(mean + root @ z + used)
 
 
 # --- without noise
 
 
 @pytest.mark.parametrize("iterations", [1, 2])
-def test_without_noise_it_is_the_mode_of_the_posterior(iterations):
+def test_without_noise_it_is_the_variational_posterior(iterations):
     # With a cap that nobody comes near, min(t, cap) is t.
     model = counts(cap=10**6, epsilon=math.inf, prior_mean=0.5, iterations=iterations)
     model.fit(X, COUNTS, exposure=EXPOSURE)
-    f = mode(KERNEL(X), COUNTS, EXPOSURE, 0.5)
+    f, W = variational(KERNEL(X), COUNTS, EXPOSURE, 0.5)
     np.testing.assert_allclose(model.release_.latent(X), f, atol=1e-5)
-    # and the variance is that of the Laplace approximation there
-    W = EXPOSURE * np.exp(f)
+    # and the variance follows from the rates, averaged over it
     cross = KERNEL(POINTS, X)
     inverse = np.linalg.inv(KERNEL(X) + np.diag(1.0 / W))
     variance = np.diag(KERNEL(POINTS) - cross @ inverse @ cross.T)
@@ -87,15 +99,19 @@ def test_inducing_inputs_at_all_people_change_nothing():
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-def test_without_noise_inducing_inputs_give_the_mode_of_their_dense_formula():
+def test_without_noise_inducing_inputs_give_what_their_dense_formula_gives():
     inducing = X[:7]
     model = counts(cap=10**6, epsilon=math.inf, prior_mean=0.5, inducing=inducing)
     model.fit(X, COUNTS, exposure=EXPOSURE)
     Q = KERNEL(X, inducing) @ np.linalg.inv(KERNEL(inducing)) @ KERNEL(inducing, X)
-    rate = lambda f: EXPOSURE * np.exp(f)  # noqa: E731
-    f = np.full(N, 0.5)
-    for _ in range(60):
-        f = reference.newton_step(Q, f, COUNTS, rate, rate, 0.5)
+    f, lift = np.full(N, 0.5), np.zeros(N)
+    for _ in range(4):
+        rate = lambda f, lift=lift: EXPOSURE * np.exp(f + lift)  # noqa: E731
+        for _ in range(60):
+            f = reference.newton_step(Q, f, COUNTS, rate, rate, 0.5)
+        # What the inducing inputs leave out of f is not known, either.
+        left = Q @ np.linalg.inv(np.eye(N) + rate(f)[:, None] * Q)
+        lift = 0.5 * np.diag(KERNEL(X) - Q + left)
     np.testing.assert_allclose(model.release_.latent(X), f, atol=1e-5)
 
 
@@ -178,14 +194,15 @@ def fitted():
     return counts(epsilon=10.0).fit(X, COUNTS, exposure=EXPOSURE)
 
 
-def test_rates_are_means_of_log_normals(fitted):
+def test_rates_are_medians_of_log_normals(fitted):
     mean, std = fitted.release_.latent(POINTS, True)
     rate, spread = fitted.predict(POINTS, return_std=True)
     draws = np.exp(mean + std * np.random.default_rng(0).standard_normal((400_000, 1)))
     # heavy tails: the moments of 400 000 draws are good to a few percent for std below 1
     assert std.max() < 1.0
-    np.testing.assert_allclose(rate, draws.mean(axis=0), rtol=0.02)
-    np.testing.assert_allclose(spread, draws.std(axis=0), rtol=0.1)
+    np.testing.assert_allclose(rate, np.median(draws, axis=0), rtol=0.02)
+    apart = np.sqrt(np.mean((draws - rate) ** 2, axis=0))
+    np.testing.assert_allclose(spread, apart, rtol=0.1)
     low, high = fitted.predict_interval(POINTS)
     np.testing.assert_allclose(low, np.quantile(draws, 0.025, axis=0), rtol=0.03)
     np.testing.assert_allclose(high, np.quantile(draws, 0.975, axis=0), rtol=0.03)
@@ -220,11 +237,11 @@ def test_doubling_every_exposure_halves_every_rate():
     np.testing.assert_allclose(twice.predict(POINTS), 0.5 * once.predict(POINTS), rtol=1e-6)
 
 
-def test_the_default_prior_expects_a_quarter_of_the_cap():
+def test_the_default_prior_expects_an_eighth_of_the_cap():
     far = [[1e5, 1e5]]
     model = PrivateGPCountRegressor(1e-6 * RBF(1.0), cap=40)
     model.fit(X, COUNTS, exposure=np.full(N, 5.0))
-    assert model.predict(far)[0] == pytest.approx(2.0, rel=1e-3)
+    assert model.predict(far)[0] == pytest.approx(1.0, rel=1e-3)
 
 
 # --- what is refused
@@ -385,7 +402,56 @@ def test_points_that_nobody_tells_anything_about_keep_the_prior():
     np.testing.assert_allclose(model.release_.latent(X), 0.0)
 
 
-# --- coverage
+# --- bias and coverage
+
+
+def hump(x):
+    return 1.5 + 18.0 * np.exp(-0.5 * ((x - 6.5) / 1.2) ** 2)
+
+
+TRUTHS = {
+    "two hills": (make_incidents, None, 20),
+    "a hump of forty": (500, hump, 40),
+    "waves of few": (400, lambda x: 0.5 * np.exp(0.6 * np.sin(x)), 10),
+}
+
+
+def incidents_of(truth, rng):
+    """Return people, their exposures and counts, and the true rates at other places."""
+    people, rate, cap = TRUTHS[truth]
+    if rate is None:
+        frame = people(400, random_state=rng)
+        at = 10.0 * rng.beta(2.0, 2.0, (100, 2))
+        return frame[["east_km", "north_km"]], frame["years"], frame["incidents"], at, cap
+    x, exposure = rng.uniform(0, 10, (people, 1)), rng.uniform(0.5, 2.0, people)
+    return x, exposure, rng.poisson(exposure * rate(x[:, 0])), rng.uniform(0, 10, (100, 1)), cap
+
+
+@pytest.mark.slow
+def test_rates_have_hardly_any_bias_on_the_scale_of_factors():
+    # 42 releases of three truths at ε = 1, each of its own data.  The log error of one release,
+    # averaged over places, has a standard deviation near 0.2: the mean of 42 has 0.03, the mean of
+    # 14 of one truth 0.055.  Files of 0.2.0 predict 0.16 too high (0.2, 0.0 and 0.2).
+    errors = {}
+    for truth, (_, rate, _) in TRUTHS.items():
+        for seed in range(14):
+            x, exposure, t, at, cap = incidents_of(truth, np.random.default_rng(seed))
+            model = PrivateGPCountRegressor(cap=cap, epsilon=1.0, random_state=seed)
+            found = model.fit(x, t, exposure=exposure).predict(at)
+            right = incident_rate(at) if rate is None else rate(at[:, 0])
+            errors.setdefault(truth, []).append(np.mean(np.log(found / right)))
+    mean = {truth: np.mean(each) for truth, each in errors.items()}
+    assert abs(np.mean([*mean.values()])) < 0.1, mean
+    assert max(map(abs, mean.values())) < 0.2, mean
+
+
+def test_a_release_of_an_earlier_version_predicts_means():
+    release = counts(epsilon=0.3, random_state=0).fit(X, COUNTS, exposure=EXPOSURE).release_
+    outcome = replace(release.spec.outcome, rate="mean")
+    before = replace(release, spec=replace(release.spec, outcome=outcome))
+    assert (release.rate, before.rate) == ("median", "mean")
+    latent, spread = before.latent(POINTS, True)
+    np.testing.assert_allclose(before.predict(POINTS), np.exp(latent + 0.5 * spread**2), rtol=1e-9)
 
 
 @pytest.mark.parametrize("cap", [5, 40])

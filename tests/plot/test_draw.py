@@ -17,6 +17,7 @@ from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegre
 from cloakgp.drawing.predictions import NORMAL_95
 from cloakgp.drawing.views import PANEL_PLACES
 from cloakgp.plot.draw import plot_plan, plot_release
+from cloakgp.plot.maps import MAP_MARKS
 
 RNG = np.random.default_rng(0)
 X1 = pd.DataFrame({"age": np.sort(RNG.uniform(0, 80, 40))})
@@ -115,7 +116,7 @@ def test_a_map_shows_mean_and_total_uncertainty_with_bars_inputs_and_inducing_in
     assert titles[:2] == ["income", "how sure: ± of the 95 % band"]
     assert any("Colours fade" in text for text in texts(figure))
     assert len(figure.axes) == 4  # two maps, two colour bars
-    assert {"public inputs", "inducing inputs"} == set(labels(figure))
+    assert {"public inputs", "inducing inputs", MAP_MARKS} == set(labels(figure))
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
     assert len(crosses[0].get_xdata()) == len(area.facts.model.inducing)
 
@@ -364,7 +365,7 @@ def test_a_rate_curve_has_its_interval_and_stays_readable(outcomes):
     figure = drawn(release.plot())
     ax = figure.axes[0]
     assert ax.get_ylabel() == "falls per unit of exposure"
-    assert "expected rate" in labels(figure)
+    assert "rate (median)" in labels(figure)
     rate = release.predict(np.linspace(0, 80, 50)[:, None])
     assert rate.max() < ax.get_ylim()[1] <= 5.0 * rate.max()
 

@@ -23,12 +23,14 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakgp.data.blocks.progress import watched
-from cloakgp.errors import printable
+from cloakgp.errors import brief, printable
 
 #: Rows of a printed table, at most; files take any number.
 MAX_TABLE_ROWS = 60
 #: Letters that the name of a column may always take.
 LEAST_HEADER = 9
+#: What an error repeats of the command line, paths for instance, is cut if it is longer than this.
+_LONG_WORD = re.compile(r"\S{1000,}")
 
 
 def screen() -> Console:
@@ -45,7 +47,8 @@ def say(console: Console, text: str) -> None:
 
 def print_error(text: str) -> None:
     """Print an error on stderr."""
-    safe = "\n".join(printable(line) for line in text.splitlines())
+    short = _LONG_WORD.sub(lambda word: brief(word[0]), text)
+    safe = "\n".join(printable(line) for line in short.splitlines())
     console = Console(stderr=True, highlight=False)
     message = Text.assemble(("error: ", "bold red"), safe)
     # A terminal gets wrapped words; a file or pipe gets the line as it is.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.drawing.colours import LOW_TO_HIGH, ONE_TO_OTHER, SURE_TO_UNSURE, ColourMap
+from cloakgp.drawing.marks import Marks, collect_marks
 from cloakgp.drawing.predictions import Bounds, Predictions, Series
 from cloakgp.drawing.views import (
     CURVE_PLACES,
@@ -49,6 +50,7 @@ class CurvePanel:
     bounds: Bounds
     view: Bounds  # where what is drawn is cut: at the bounds, or nowhere
     limits: Span  # from bottom to top
+    marks: tuple[Marks | None, ...] = ()  # what was published, for each of the series
 
     @property
     def shown(self) -> list[Series]:
@@ -64,6 +66,7 @@ class MapPanel:
     values: Array
     colours: ColourMap
     limits: Span
+    marks: Marks | None = None  # what was published
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ def curve_panels(
     alone = len(inputs) == 1
     places = [along(inputs, varied, CURVE_PLACES if alone else PANEL_PLACES) for varied in chosen]
     found = [predictions.at(points, noise=alone) for points in places]
+    marks = collect_marks(predictions, inputs)
     rows = []
     for group in predictions.groups:
         bounds = predictions.bounds(group[0])
@@ -113,6 +117,7 @@ def curve_panels(
                     bounds=bounds,
                     view=view,
                     limits=limits,
+                    marks=tuple(marks[c] for c in group) if alone else (),
                 )
                 for varied, points, series in zip(chosen, places, found, strict=True)
             ]
@@ -123,6 +128,11 @@ def curve_panels(
 def map_panels(predictions: Predictions, plane: Plane, *, clip: bool = True) -> list[MapPair]:
     """Return the maps of each picture; ``clip`` says whether their values end at the bounds."""
     found = predictions.at(plane.points)
+    told = [plane.inputs[at] for at in plane.order]  # in the order of the release
+    marks = [
+        None if found is None else found.turned(plane.order)
+        for found in collect_marks(predictions, told)
+    ]
     pairs = []
     for group in predictions.groups:
         if len(group) > 1:
@@ -138,6 +148,7 @@ def map_panels(predictions: Predictions, plane: Plane, *, clip: bool = True) -> 
             one.within(bounds).value if clip else one.value,
             LOW_TO_HIGH if predictions.classes is None else ONE_TO_OTHER,
             limits,
+            marks[group[0]],
         )
         reach = uncertainty_limits(one.reach, bounds, plane.visible)
         sure = MapPanel("± of the 95 % band", one.reach, SURE_TO_UNSURE, reach)

@@ -187,9 +187,13 @@ class Probabilities(Predictions):
 class Rates(Predictions):
     """A release of counts: the rate per unit of exposure."""
 
-    what = "expected rate"
     script = "count"
     clipped = False
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        release: CountRelease = self.release
+        return f"rate ({release.rate})"
 
     @property
     def names(self) -> list[str]:

@@ -31,6 +31,9 @@ from cloakgp.threads import single_threaded
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
 PRIOR_STD = 1.0
+#: What share of the cap counts are expected to be before anything is known: a cap is chosen so that
+#: few counts exceed it, and a larger share would pull rates up where little is known.
+TYPICAL_SHARE = 0.125
 
 
 @documented
@@ -50,8 +53,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         would leak.  Counts above the cap are clipped to it, which the model allows for.  A cap
         that many exceed loses information, and one that nobody comes near costs noise.
     prior_mean : float, default=None
-        Mean of the log rate before anything is known.  None: the logarithm of a quarter of the cap
-        for the mean exposure.
+        Mean of the log rate before anything is known.  None: the logarithm of an eighth of the
+        cap for the mean exposure.
     {shared}
 
     Attributes
@@ -212,7 +215,11 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     def predict(
         self, X: ArrayLike, return_std: bool = False, exposure: ArrayLike = 1.0
     ) -> Array | tuple[Array, Array]:
-        """Return the expected count at X for an exposure; for exposure 1 that is the rate.
+        """Return the median of what the expected count at X may be; for exposure 1, of the rate.
+
+        The rate is as likely to be above it as below: on the scale of factors it is not biased.
+        The mean of what the rate may be is larger, by a factor of about e^(v/2) where v is the
+        variance of its logarithm, and would show rates too high where little is known.
 
         Parameters
         ----------
@@ -226,9 +233,10 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         Returns
         -------
         count : array of shape (P,)
-            The expected count at each point.
+            The median at each point.
         std : array of shape (P,)
-            With ``return_std``: its standard deviation, the scatter of single counts not included.
+            With ``return_std``: how far the expected count may be from it, as the root of the mean
+            square; the scatter of single counts is not included.
         """
         return self._counts().predict(self._points(X), return_std, exposure=exposure)
 
@@ -278,7 +286,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     def _spec(self, request: Request, declared: float, budget: Budget) -> ReleaseSpec:
         watched, fixed = request.exposure, Fixed(PRIOR_STD, noise=1.0)
         assert watched is not None
-        mean = math.log(0.25 * declared / float(np.average(watched, weights=request.counts)))
+        mean = math.log(
+            TYPICAL_SHARE * declared / float(np.average(watched, weights=request.counts))
+        )
         if self.prior_mean is not None:
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:

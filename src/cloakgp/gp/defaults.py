@@ -55,7 +55,7 @@ WAVE_SHAPE, WAVE_LENGTH, WAVE_SHARE = 0.7, 2.0, 0.8
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG_LENGTH, MOST_INPUTS = 4.0, 8
-#: Many inputs, such as pixels: smooth functions alone, with one lengthscale for all of them.
+#: Many inputs, such as pixels: smooth functions alone.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
 #: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
 #: how much that is believed in; and the share of the first in what a sketch is designed for.
@@ -97,7 +97,7 @@ class Scales:
 
 #: For numbers, in units of hi − lo.
 NUMBERS = Scales(
-    smooth=((0.05, 0.03), (0.1, 0.03), (0.2, 0.15), (0.4, 1.0), (0.8, 1.5)),
+    smooth=((0.025, 0.2), (0.05, 0.2), (0.1, 0.4), (0.2, 0.8), (0.4, 1.0), (0.8, 0.6)),
     both=((0.1, 0.1), (0.2, 0.3), (0.4, 1.0)),
     rough=((0.05, 0.2), (0.1, 0.7), (0.2, 0.6)),
     level=0.3,
@@ -120,7 +120,7 @@ LOG_RATES = Scales(
     smooth=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
     both=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
     rough=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
-    level=1.0,
+    level=1.25,
     noise=((0.0, 1.0), (0.4, 0.5)),
     design=(1.0, 0.0),
 )
@@ -163,17 +163,6 @@ def _variance(X: Array, counts: Array | None) -> Array:
     shares = counts / counts.sum()
     variance: Array = shares @ (X - shares @ X) ** 2
     return variance
-
-
-def _family_lengths(X: Array, counts: Array | None, spreads: Spreads | None) -> Array:
-    """Return the lengthscales of the family: many inputs share one, in units of their ranges."""
-    if len(_input_slices(X, spreads)) <= MOST_INPUTS:
-        return default_lengths(X, counts, spreads)
-    half = 0.5 * np.ptp(X, axis=0)
-    half = _replace_stated(np.where(half > SMALLEST_WIDTH, half, 1.0), spreads)
-    spread = _variance((X - X.min(axis=0)) / half, counts)
-    lengths: Array = half * np.sqrt(float(spread.sum()) or 1.0)
-    return lengths
 
 
 def default_kernel(
@@ -297,7 +286,7 @@ class _Kernels:
     """The kernels of a family, each once; those of one name are found by their lengthscales."""
 
     def __init__(self, X: Array, counts: Array | None, spreads: Spreads | None) -> None:
-        self.X, self.counts, self.lengths = X, counts, _family_lengths(X, counts, spreads)
+        self.X, self.counts, self.lengths = X, counts, default_lengths(X, counts, spreads)
         self.inputs = _input_slices(X, spreads)
         self.made: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from cloakgp.drawing.colours import (
     BLUE,
@@ -18,11 +17,10 @@ from cloakgp.drawing.colours import (
     VERMILION,
     class_colour,
 )
+from cloakgp.drawing.marks import MARKS, Marks
 from cloakgp.drawing.predictions import Bounds, Predictions, Series
 from cloakgp.plot.canvas import Array, Axes, axis_label
 
-#: 95 % of Laplace noise lies within so many standard deviations: ln 20 times its scale.
-LAPLACE_95 = math.log(20.0) / math.sqrt(2.0)
 #: Lines that are no curve: bounds, a half, what is wanted.
 DASHED = (0, (4, 3))
 
@@ -44,23 +42,24 @@ def draw_bounds(ax: Axes, bounds: Bounds, shown: tuple[float, float]) -> None:
         ax.axhline(bound, color=GREY, lw=0.9, ls=DASHED, label="bounds")
 
 
-def draw_cells(ax: Axes, cells: pd.DataFrame, name: str, target: str) -> None:
+def draw_marks(ax: Axes, marks: Sequence[Marks | None]) -> None:
     """Draw what was published: the noisy mean of each cell, where it is, and 95 % of its noise."""
-    low, high, mean = (cells[column] for column in (f"{name}_from", f"{name}_to", f"{target}_mean"))
-    noise = LAPLACE_95 * cells[f"{target}_mean_noise_std"]
-    middle = 0.5 * (low + high)
-    ax.errorbar(
-        middle,
-        mean,
-        noise,
-        0.5 * (high - low),
-        fmt="o",
-        ms=3.5,
-        lw=0.9,
-        color=VERMILION,
-        alpha=0.75,
-        label="published: cells, with 95 % of their noise",
-    )
+    for number, each in enumerate(marks):
+        if each is None:
+            continue
+        middle = each.middle[:, 0]
+        ax.errorbar(
+            middle,
+            each.value,
+            each.reach,
+            [middle - each.start[:, 0], each.end[:, 0] - middle],
+            fmt="o",
+            ms=3.5,
+            lw=0.9,
+            color=VERMILION if len(marks) == 1 else class_colour(number),
+            alpha=0.75,
+            label=MARKS,
+        )
 
 
 def draw_errors(ax: Axes, x: Array, noise: Array, floor: Array) -> None:

@@ -45,7 +45,7 @@ from cloakgp.plot.canvas import (
     panels,
     write_ticks,
 )
-from cloakgp.plot.curves import draw_bounds, draw_cells, draw_errors, draw_series, draw_wanted
+from cloakgp.plot.curves import draw_bounds, draw_errors, draw_marks, draw_series, draw_wanted
 from cloakgp.plot.maps import FADED, draw_classes, draw_map
 from cloakgp.release.published import Clip, check_clip
 
@@ -116,18 +116,13 @@ def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bo
     release = predictions.release
     shown = curve_panels(predictions, inputs, clip=clip)
     figure, rows = panels(ax, len(shown), len(shown[0]))
-    cells = None
-    sums_of_cells = release.spec.design == "cells" and release.spec.outcome.picture == "curve"
-    if len(inputs) == 1 and sums_of_cells:
-        cells = release.published() if len(release.members) == 1 else None
-    for number, (axes, row) in enumerate(zip(rows, shown, strict=True)):
+    for axes, row in zip(rows, shown, strict=True):
         for each, panel in zip(axes, row, strict=ax is None):
             draw_series(each, panel.x, panel.shown, predictions)
             if predictions.clipped:
                 draw_bounds(each, panel.bounds, panel.limits)
             draw_inputs(each, release.spec, panel.varied)
-            if cells is not None:
-                draw_cells(each, cells, inputs[0].name, release.named_targets[number])
+            draw_marks(each, panel.marks)
             bottom, top = panel.limits
             each.set_ylim(bottom - FOOT * (top - bottom), top)
             _span(each, panel.input)

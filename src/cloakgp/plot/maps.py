@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from cloakgp.drawing.colours import INK, VERMILION, class_colour, colour_at, rgb
 from cloakgp.drawing.contours import contours
+from cloakgp.drawing.marks import Marks
 from cloakgp.drawing.panels import ClassPanel, MapPanel
 from cloakgp.drawing.views import MAP_PLACES, Plane, thinned
 from cloakgp.plot.canvas import MAX_INPUTS, Array, Axes, axis_label, write_ticks
@@ -23,6 +24,7 @@ from cloakgp.plot.canvas import MAX_INPUTS, Array, Axes, axis_label, write_ticks
 CONTOURS = 6
 #: Lines and numbers of contours, and what is behind them.
 LINE, RIM = "#1a1a1a", "white"
+MAP_MARKS = "published: noisy means of cells"
 FADED = "Colours fade where nobody is near: there a map shows what the model expects."
 
 
@@ -40,6 +42,8 @@ def draw_map(ax: Axes, panel: MapPanel, plane: Plane, title: str) -> None:
     if not plane.stepped:  # lines of equal value have no meaning across levels
         _draw_contours(ax, plane, grid, MaxNLocator(CONTOURS).tick_values(lo, hi))
     _draw_people(ax, plane, title)
+    if panel.marks is not None:
+        _draw_marks(ax, panel.marks, scale)
 
 
 def draw_classes(ax: Axes, panel: ClassPanel, plane: Plane, title: str) -> None:
@@ -78,6 +82,14 @@ def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) 
             style = {"fontsize": 8, "color": LINE, "ha": "center", "va": "center", "clip_on": True}
             text = ax.text(*contour.label, f"{contour.level:.4g}", **style)
             text.set_path_effects([withStroke(linewidth=2.4, foreground=RIM)])
+
+
+def _draw_marks(ax: Axes, marks: Marks, scale: ScalarMappable) -> None:
+    """Draw what was published: each cell in the middle of its people, coloured as the map is."""
+    x, y = marks.middle.T
+    ax.scatter(x, y, s=80, c=RIM, zorder=4)
+    look = {"s": 38, "edgecolors": LINE, "linewidths": 1.0, "zorder": 5}
+    ax.scatter(x, y, c=scale.to_rgba(marks.value), label=MAP_MARKS, **look)
 
 
 def _draw_people(ax: Axes, plane: Plane, title: str) -> None:

@@ -6,70 +6,235 @@ share people with the neighbours.  Everything here is post-processing.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cloakgp.data.columns import Boolean, Category, Column, Number
+from cloakgp.release.outputs import Counts
+
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
-    from cloakgp.release.spec import Part
+    from cloakgp.release.spec import Part, ReleaseSpec
+
+Array = NDArray[np.float64]
 
 #: People are in a cell if at least this share of them is.
 MOST_OF_A_PERSON = 0.5
+#: 95 % of Laplace noise lies within so many standard deviations, ln 20 times its scale; and of
+#: Gaussian noise.
+WITHIN_95 = {"laplace": math.log(20.0) / math.sqrt(2.0), "gaussian": 1.959963984540054}
+#: Inputs by which a cell is described in words, at most: those in which it is narrowest.
+MAX_NAMED_INPUTS = 3
+
+
+@dataclass(frozen=True)
+class PublishedCells:
+    """The cells of one part of a release, and what was published of each."""
+
+    release: Published
+    part: Part
+    number: int  #: of the release, among those that are combined
+    step: int  #: of the release
+
+    @property
+    def spec(self) -> ReleaseSpec:
+        return self.release.spec
+
+    @cached_property
+    def codes(self) -> Array:
+        """The inputs of each column of the sketch: one number for each input."""
+        places = self.spec.places
+        return self.spec.codes_of(self.spec.X if places is None else places.centres)
+
+    @property
+    def shares(self) -> Array:
+        """How much of each column's people is in each cell, (K, n)."""
+        return self.part.sketch.rounded
+
+    @cached_property
+    def members(self) -> list[NDArray[np.bool_]]:
+        """Which columns are in each cell, for the most part."""
+        return [t >= min(MOST_OF_A_PERSON, t.max()) for t in self.shares]
+
+    @cached_property
+    def people(self) -> Array:
+        """How many people are in each cell, (K,); those who are shared count in parts."""
+        return np.asarray(self.shares @ self._each)
+
+    @cached_property
+    def exposure(self) -> Array | None:
+        """The exposure in each cell, if counts have one that is not 1 everywhere."""
+        outcome, places = self.spec.outcome, self.spec.places
+        if not isinstance(outcome, Counts) or np.all(outcome.exposure == 1.0):
+            return None
+        each = outcome.exposure
+        if places is not None and places.exposure is not None:
+            each = places.counts * places.exposure
+        return np.asarray(self.shares @ each)
+
+    @property
+    def _each(self) -> Array:
+        places = self.spec.places
+        return np.ones(self.shares.shape[1]) if places is None else places.counts.astype(float)
+
+    @cached_property
+    def sums(self) -> Array:
+        """The noisy sums, in the units of the outputs, (K, D)."""
+        s = self.part.noisy.s.reshape(len(self.shares), self.release.outputs)
+        return np.asarray(self._lo * self.people[:, None] + self._width * s)
+
+    @property
+    def sum_noise_std(self) -> Array:
+        """The noise in a sum of each output, (D,)."""
+        return np.asarray(self._width * self.part.noisy.noise_std)
+
+    def means(self, *, per_exposure: bool = False) -> tuple[Array, Array]:
+        """Return the noisy means and the noise in them, (K, D) each: of people, or of exposure."""
+        over = self.people if self.exposure is None or not per_exposure else self.exposure
+        return self.sums / over[:, None], self.sum_noise_std / over[:, None]
+
+    @property
+    def within(self) -> float:
+        """How many standard deviations hold 95 % of the noise."""
+        return WITHIN_95[self.part.noisy.mechanism]
+
+    @property
+    def _lo(self) -> Array:
+        return self.spec.lo[: self.release.outputs]
+
+    @property
+    def _width(self) -> Array:
+        return (self.spec.hi - self.spec.lo)[: self.release.outputs]
+
+    @property
+    def targets(self) -> list[str]:
+        """What is summed: outputs, or how many have a label."""
+        return _target_names(self.release, "_")
+
+    def words(self) -> list[str]:
+        """Return who is in each cell, in words such as "age 20 to 27"."""
+        columns = list(zip(self.spec.names, self.spec.encoding.columns, self.codes.T, strict=True))
+        found = []
+        for inside in self.members:
+            told = [_where(name, kind, codes, inside) for name, kind, codes in columns]
+            narrow = sorted((each for each in told if each is not None), key=lambda each: each[0])
+            kept = [each for each in told if each is not None and each in narrow[:MAX_NAMED_INPUTS]]
+            rest = ", …" if len(narrow) > len(kept) else ""
+            found.append(", ".join(words for _, words in kept) + rest or "everybody")
+        return found
+
+
+def collect_cells(release: Published) -> list[PublishedCells]:
+    """Return the cells of every part of a release, or of all that are combined; else none."""
+    return [
+        PublishedCells(member, part, number, step)
+        for number, member in enumerate(release.members, start=1)
+        if member.spec.design == "cells"
+        for step, part in enumerate(member.parts, start=1)
+    ]
 
 
 def published_numbers(release: Published) -> pd.DataFrame:
     """Return a table with a row for every published number of each output."""
-    tables = [_numbers(release, part) for part in release.parts]
-    for step, table in enumerate(tables, 1):
-        if len(tables) > 1:
-            table.insert(0, "step", step)
+    tables = []
+    for number, member in enumerate(release.members, start=1):
+        for step, part in enumerate(member.parts, start=1):
+            if member.spec.design == "cells":
+                table = _cells_table(PublishedCells(member, part, number, step))
+            else:
+                table = _numbers_table(member, part)
+            if len(member.parts) > 1:
+                table.insert(0, "step", step)
+            if len(release.members) > 1:
+                table.insert(0, "release", number)
+            tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
-def _numbers(release: Published, part: Part) -> pd.DataFrame:
-    spec, T = release.spec, part.sketch.rounded
-    s = part.noisy.s.reshape(len(T), release.outputs)
-    targets = _target_names(release)
-    if spec.design != "cells":
-        columns: dict[str, Any] = {"number": np.arange(1, len(T) + 1)}
-        for target, values in zip(targets, s.T, strict=True):
-            columns |= {target: values, f"{target}_noise_std": part.noisy.noise_std}
-        return pd.DataFrame(columns)
-    each = np.ones(T.shape[1]) if spec.places is None else spec.places.counts
-    people = T @ each
-    table = pd.DataFrame({"cell": np.arange(1, len(T) + 1), **_where(release, T), "people": people})
-    for number, target in enumerate(targets):
-        lo, width = spec.lo[number], spec.hi[number] - spec.lo[number]
-        table[f"{target}_sum"] = lo * people + width * s[:, number]
-        table[f"{target}_mean"] = lo + width * s[:, number] / people
-        table[f"{target}_mean_noise_std"] = width * part.noisy.noise_std / people
+def _numbers_table(release: Published, part: Part) -> pd.DataFrame:
+    """Return numbers that mean nothing by themselves."""
+    s = part.noisy.s.reshape(len(part.sketch.rounded), release.outputs)
+    columns: dict[str, Any] = {"number": np.arange(1, len(s) + 1)}
+    for target, values in zip(_target_names(release, "_"), s.T, strict=True):
+        columns |= {target: values, f"{target}_noise_std": part.noisy.noise_std}
+    return pd.DataFrame(columns)
+
+
+def _cells_table(cells: PublishedCells) -> pd.DataFrame:
+    table = pd.DataFrame({"cell": np.arange(1, len(cells.people) + 1), **_inputs_of(cells)})
+    table["people"] = cells.people
+    if cells.exposure is not None:
+        table["exposure"] = cells.exposure
+    for rate in (False, True) if cells.exposure is not None else (False,):
+        means, stds = cells.means(per_exposure=rate)
+        word = "rate" if rate else "mean"
+        for column, target in enumerate(cells.targets):
+            if not rate:
+                table[f"{target}_sum"] = cells.sums[:, column]
+            table[f"{target}_{word}"] = means[:, column]
+            table[f"{target}_{word}_noise_std"] = stds[:, column]
     return table
 
 
-def _target_names(release: Published) -> list[str]:
-    """Return what is summed: outputs, or how many have a label."""
+def _target_names(release: Published, between: str) -> list[str]:
     names, classes = release.named_targets, release.spec.classes
     if classes is None:
         return list(names)
     told = classes[1:] if len(classes) == 2 else classes
-    return [f"{names[0]}_{label}" for label in told]
+    return [f"{names[0]}{between}{label}" for label in told]
 
 
-def _where(release: Published, T: NDArray[np.float64]) -> dict[str, list[Any]]:
+def summed_names(release: Published) -> list[str]:
+    """Return what is summed, for people: an output, or "how many have" a label."""
+    return _target_names(release, " = ")
+
+
+def _inputs_of(cells: PublishedCells) -> dict[str, list[Any]]:
     """Return between which inputs the people of each cell are, or which levels they have."""
-    spec = release.spec
+    spec = cells.spec
     rows = spec.X if spec.places is None else spec.places.centres
     frame = spec.encoding.frame(spec.codes_of(rows))
     found: dict[str, list[Any]] = {}
     for name in frame:
         column = frame[name]
-        inside = [column[t >= min(MOST_OF_A_PERSON, t.max())] for t in T]
+        inside = [column[members] for members in cells.members]
         if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
             found[f"{name}_from"] = [values.min() for values in inside]
             found[f"{name}_to"] = [values.max() for values in inside]
         else:
             found[name] = [", ".join(sorted(map(str, values.unique()))) for values in inside]
     return found
+
+
+def _where(
+    name: str, column: Column, codes: Array, inside: NDArray[np.bool_]
+) -> tuple[float, str] | None:
+    """Return how narrow a cell is along an input, and where it is; None if it is everywhere."""
+    everybody, here = np.unique(codes[~np.isnan(codes)]), np.unique(codes[inside])
+    missing = ["missing"] if np.isnan(here).any() else []
+    here = here[~np.isnan(here)]
+    if len(here) == len(everybody):
+        return None
+    if isinstance(column, Category | Boolean):
+        levels = [column.shown(code) for code in here.tolist()]
+        return len(here) / len(everybody), f"{name} {' or '.join([*levels, *missing])}"
+    if not len(here):
+        return 0.0, f"{name} missing"
+    ends = float(here[0]), float(here[-1])
+    share = (ends[1] - ends[0]) / float(everybody[-1] - everybody[0])
+    if share >= 1.0:
+        return None
+    first, last = (_shown(column, end) for end in ends)
+    words = [first if first == last else f"{first} to {last}", *missing]
+    return share, f"{name} {' or '.join(words)}"
+
+
+def _shown(column: Column, code: float) -> str:
+    """Return an end of a range, numbers to four digits."""
+    return f"{code:.4g}" if isinstance(column, Number) else column.shown(float(round(code)))

@@ -154,7 +154,8 @@ def decoders_for(
 def newton_for(spec: ReleaseSpec, decoder: Decoder, column: int = 0) -> Newton:
     """Return the Newton steps of one output column, whose latent f a decoder describes."""
     assert spec.likelihood is not None
-    return Newton(decoder, spec.likelihood, *_span(spec, column))
+    lo, width = _span(spec, column)
+    return Newton(decoder, spec.likelihood, lo, width, averaged=spec.outcome.averaged)
 
 
 def linear_decoder(spec: ReleaseSpec, T: Array) -> Decoder:

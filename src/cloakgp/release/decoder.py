@@ -31,6 +31,8 @@ Decode = Literal["bayes", "direct"]
 SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
 #: After so many steps that did not settle, all further ones are plain and damped.
 PATIENCE, STEADY_DAMPING = 80, 0.3
+#: So often the variance of f is found anew where rates are averaged over it.
+AVERAGING_ROUNDS = 3
 #: So many steps back are looked at for where they lead.
 MEMORY = 5
 #: Rows of a sketch are dependent if one is left with less than this share of the largest.
@@ -335,14 +337,16 @@ class Newton:
     lo: float | Array
     width: float | Array
     scatter: float = 0.0  # variance of the latent values of single people around f
+    averaged: bool = False  # whether rates are averaged over what is not known of f
+    lift: float | Array = 0.0  # log E e^f − E f of the people, where they are
 
     def step(self, f: Array) -> Decoder:
         """Return the decoder of one step from latent values f (N,) of the people."""
-        pseudo = linearise(self.likelihood, f)
+        pseudo = linearise(self.likelihood, f + self.lift)
         return replace(
             self.decoder,
             model=self.decoder.model.with_noise(pseudo.noise + self.scatter),
-            lo=pseudo.offset + pseudo.slope * self.lo,
+            lo=pseudo.offset - self.lift + pseudo.slope * self.lo,
             width=pseudo.slope * self.width,
             signal=None,
             cross=None,
@@ -354,7 +358,20 @@ class Newton:
         This is post-processing, so it may take as many steps as it likes.  Without noise it ends at
         the mode of the posterior.  With noise plain steps may go round in circles: they are damped
         for as long as they do not come closer, and short ones are extrapolated.
+
+        Where rates are averaged, E e^f = e^(f + v/2) takes the place of e^f, with the variance v of
+        f that the last round has found: the variational Gaussian approximation.  The mode alone
+        would have to lie as high as the mean rate is, above the middle of what f may be.
         """
+        decoder = self._agreeing(f, s)
+        for _ in range(AVERAGING_ROUNDS if self.averaged else 0):
+            X = decoder.model.X
+            lifted = replace(self, lift=0.5 * decoder.variance(X))
+            decoder = lifted._agreeing(decoder.mean(X, s), s)
+        return decoder
+
+    def _agreeing(self, f: Array, s: Array) -> Decoder:
+        """Return the decoder at which s and f agree, with the lift as it is."""
         damping, last = 1.0, np.inf
         tried: list[tuple[Array, Array]] = []
         for taken in range(MOST_STEPS):

@@ -18,7 +18,7 @@ from cloakgp.errors import ParameterError
 from cloakgp.gp.likelihoods import expected_logistic, expected_squared_logistic
 from cloakgp.release.decode import mixtures_of
 from cloakgp.release.decoder import Uncertainty, decoding, finite
-from cloakgp.release.outputs import LARGEST, Counts, Labels
+from cloakgp.release.outputs import LARGEST, Counts, Labels, Rate
 from cloakgp.release.published import Clip, Of, check_clip, check_interval
 from cloakgp.release.release import Release
 from cloakgp.threads import single_threaded
@@ -265,7 +265,11 @@ class CountRelease(Release, of=Counts):
     def predict(
         self, X: ArrayLike, return_std: bool = False, *, exposure: ArrayLike = 1.0
     ) -> Array | tuple[Array, Array]:
-        """Return the expected count at X for an exposure; for exposure 1 that is the rate.
+        """Return the median of what the expected count at X may be; for exposure 1, of the rate.
+
+        The rate is as likely to be above it as below: on the scale of factors it is not biased.
+        The mean of what the rate may be is larger, by a factor of about e^(v/2) where v is the
+        variance of its logarithm.  Releases that 0.1.0 and 0.2.0 have made predict that mean.
 
         Parameters
         ----------
@@ -279,18 +283,22 @@ class CountRelease(Release, of=Counts):
         Returns
         -------
         count : array of shape (P,)
-            The expected count at each point.
+            The median at each point.
         std : array of shape (P,)
-            With ``return_std``: its standard deviation, the scatter of single counts not included.
+            With ``return_std``: how far the expected count may be from it, as the root of the mean
+            square; the scatter of single counts is not included.
         """
         points = self.check_points(X)
         watched = np.log(check_exposure(exposure, len(points)))
-        first = average(self, points, lambda m, v: _exp(watched + m + 0.5 * v))[:, 0]
+        if self.rate == "median":
+            first = _exp(watched + quantiles(self, points, 0.5)[:, 0])
+        else:
+            first = average(self, points, lambda m, v: _exp(watched + m + 0.5 * v))[:, 0]
         if not return_std:
             return first
-        # Relative to the mean, since squares of rates may overflow where rates do not.
-        log_mean = np.log(first) - watched
-        spread = average(self, points, lambda m, v: _spread(m - log_mean, v))[:, 0]
+        # Relative to what is predicted, since squares of rates may overflow where rates do not.
+        log_first = np.log(first) - watched
+        spread = average(self, points, lambda m, v: _spread(m - log_first, v))[:, 0]
         with np.errstate(over="ignore"):
             return first, np.minimum(first * np.sqrt(spread), np.exp(LARGEST_EXPONENT))
 
@@ -340,6 +348,13 @@ class CountRelease(Release, of=Counts):
                 for share in (tail, 1.0 - tail)
             )
         return low, high
+
+    @property
+    def rate(self) -> Rate:
+        """What predictions are of what is known of a rate: its "median", or its "mean"."""
+        outcome = self.spec.outcome
+        assert isinstance(outcome, Counts)
+        return outcome.rate
 
     def _scatter(self) -> Array:
         """Return the variance of single log rates around f under each setting that counts, (k,)."""
@@ -451,7 +466,7 @@ def count_quantile(weights: Array, mean: Array, variance: Array, share: float) -
 
 
 def _spread(log_ratio: Array, variance: Array) -> Array:
-    """Return E (rate/mean − 1)² for a log rate of this mean above log mean, and variance."""
+    """Return E (rate/r − 1)² for a log rate of this mean above log r, and variance."""
     third = LARGEST_EXPONENT / 3.0  # of three factors, none may overflow
     ratio = np.exp(np.minimum(log_ratio + 0.5 * variance, third))
     return ratio**2 * np.expm1(np.minimum(variance, third)) + (ratio - 1.0) ** 2

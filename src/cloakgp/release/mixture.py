@@ -198,14 +198,27 @@ def settle_settings(
     ``start`` (N,) are the latent values that the first step starts from; the noise variance of a
     model is the scatter of single people's latent values around f.
     """
-    pseudo = linearise(newton.likelihood, start).noise
-    noise = {scatter: pseudo + scatter for scatter in {m.scatter for m in models}}
-    linear = [model.with_noise(noise[model.scatter]) for model in models]
-    weights = posterior_weights(decoders_of_settings(newton.step(start), linear), prior, s)
+    weights = _weights_after_step(newton, models, prior, s, start)
+    if newton.averaged:
+        # Far from the prior mean a step from there says little of settings: once more, from where
+        # the likeliest one settles.
+        likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
+        start = likeliest.mean(likeliest.model.X, s)
+        weights = _weights_after_step(newton, models, prior, s, start)
     order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
     kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
     settled = [_settled(newton, models[k], start, s) for k in kept]
     return Mixture.by_evidence(settled, prior[kept], s, kept)
+
+
+def _weights_after_step(
+    newton: Newton, models: Sequence[ScaledModel], prior: Array, s: Array, start: Array
+) -> Array:
+    """Return how much each setting is believed in after one step from ``start`` (N,)."""
+    pseudo = linearise(newton.likelihood, start).noise
+    noise = {scatter: pseudo + scatter for scatter in {m.scatter for m in models}}
+    linear = [model.with_noise(noise[model.scatter]) for model in models]
+    return posterior_weights(decoders_of_settings(newton.step(start), linear), prior, s)
 
 
 def _settled(newton: Newton, model: ScaledModel, start: Array, s: Array) -> Decoder:

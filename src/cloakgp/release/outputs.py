@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 Task = Literal["regression", "classification", "counts"]
 Picture = Literal["curve", "probability", "rate"]
+#: What is shown of a rate that is not known exactly.
+Rate = Literal["median", "mean"]
 
 #: What bounds are, unless they were chosen privately.
 BEFOREHAND = "public bounds that were set beforehand"
@@ -36,6 +38,7 @@ class Said:
     classes: list[Any] | None
     noise_variance: float | None
     parts: int
+    rate: Rate = "mean"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,11 @@ class Outcome(ABC):
     def whole_steps(self) -> int | None:
         """How many equal steps there are between the bounds, if no output lies in between."""
         return None
+
+    @property
+    def averaged(self) -> bool:
+        """Whether decoding averages what outputs are expected to be over what is not known of f."""
+        return False
 
     def joint(self, columns: int) -> bool:
         """Tell whether replacing one output moves several columns at once."""
@@ -303,6 +311,9 @@ class Counts(Outcome):
 
     exposure: Array  # (N,)
     cap: int | NDArray[np.int64]  # for all rows, or one for each: several releases together
+    #: What predictions are.  Files of 0.1.0 and 0.2.0 have means, around the mode of f: above the
+    #: median by half the variance of the log rate.
+    rate: Rate = "median"
 
     task = "counts"
     scale, measured = "log rate", ", of the log rate"
@@ -314,6 +325,10 @@ class Counts(Outcome):
     @property
     def likelihood(self) -> Likelihood:
         return Poisson(self.exposure, self.cap)
+
+    @property
+    def averaged(self) -> bool:
+        return self.rate == "median"
 
     @property
     def whole_steps(self) -> int | None:
@@ -359,7 +374,8 @@ class Counts(Outcome):
 
     @classmethod
     def read(cls, said: Said, arrays: Arrays) -> Self:
-        return cls(np.asarray(arrays["exposure"], dtype=np.float64), int(said.hi[0]))
+        exposure = np.asarray(arrays["exposure"], dtype=np.float64)
+        return cls(exposure, int(said.hi[0]), said.rate)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"exposure": self.exposure}

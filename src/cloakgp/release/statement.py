@@ -15,6 +15,7 @@ from scipy.special import ndtr
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
+from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from cloakgp.release.published import Published
     from cloakgp.release.spec import ChosenBounds
 
+#: Cells that a statement lists, at most.
+MOST_SUMS = 12
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 WARNING = (
     "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
@@ -43,6 +46,7 @@ def statement(release: Published) -> str:
     parts = [
         "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{WARNING}",
         _published(release),
+        *_numbers(release),
         *([_protected(release)] if release.private else []),
         _not_protected(release),
         *([_meaning(release)] if release.private else []),
@@ -121,6 +125,56 @@ def _published(release: Published) -> str:
         "computed from these numbers and from public facts alone, so it can be repeated any number "
         "of times at no further cost to anybody's privacy."
     )
+
+
+def _numbers(release: Published) -> list[str]:
+    """Say what the published numbers are, if each is a sum over a cell of people."""
+    cells = [each for each in collect_cells(release) if each.step == 1]
+    if not cells:
+        return []
+    noisy = "noisy " if release.private else ""
+    lines = [f"- {line}" for each in cells for line in _sums(each)]
+    rest = len(lines) - MOST_SUMS
+    if rest > 0:
+        lines = [*lines[:MOST_SUMS], f"- … and {rest} more: `Release.published()` has all of them."]
+    steps = len(release.parts) - len(cells)
+    again = "" if steps <= 0 else " Those of the first step follow; the later ones are like them."
+    return [
+        "## What the numbers are\n\n"
+        f"Each number is a {noisy}sum over a cell: a group of people with similar inputs, chosen "
+        "by the inputs alone. Where cells share people, parts of people are counted. ± is what "
+        "95 % of the noise stays within; together the numbers tell more than each by itself."
+        f"{again}\n\n" + "\n".join(lines)
+    ]
+
+
+def _sums(cells: PublishedCells) -> list[str]:
+    """Return a sentence for each cell."""
+    means, stds = cells.means(per_exposure=True)
+    counted = cells.spec.classes is not None
+    over = "rate" if cells.exposure is not None else "mean"
+    names = [f"**{escape(name)}**" for name in summed_names(cells.release)]
+    found = []
+    for number, (where, people) in enumerate(zip(cells.words(), cells.people, strict=True)):
+        said = []
+        for column, name in enumerate(names):
+            total, mean = cells.sums[number, column], means[number, column]
+            reach = cells.within * stds[number, column]
+            if counted:
+                told = f"share {plain(100.0 * mean)} % ± {plain(100.0 * reach)} %"
+                said.append(f"number with {name} {plain(total)}, {told}")
+            else:
+                said.append(f"sum of {name} {plain(total)}, {over} {plain(mean)} ± {plain(reach)}")
+        found.append(f"{escape(where)} ({plain(people)} people): {'; '.join(said)}")
+    return found
+
+
+def plain(number: float) -> str:
+    """Return a number as people write it: at least three digits, and none that only pretend."""
+    digits = 0 if abs(number) >= 100.0 else 1 if abs(number) >= 10.0 else 2
+    shown = f"{number:,.{digits}f}"
+    shown = shown.rstrip("0").rstrip(".") if digits else shown
+    return "0" if shown == "-0" else shown.replace("-", "−")
 
 
 def _protected(release: Published) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cloakgp.drawing.axes import format_number
 from cloakgp.drawing.colours import CLASSES
+from cloakgp.drawing.marks import Marks
 from cloakgp.drawing.panels import CurvePanel
 from cloakgp.drawing.views import Input, thinned
 from cloakgp.report.html import Html, element, joined
@@ -49,6 +50,9 @@ def draw_curves(
             parts += [line(at, end, class_="rim") for end in (low, high)]
     for number, (one, kind) in enumerate(zip(series, kinds, strict=True)):
         parts.append(line(at, _within(frame, one.value), class_=f"curve{kind}", data_curve=number))
+    for each, kind in zip(panel.marks, kinds, strict=False):
+        if each is not None:
+            parts.append(_marks(frame, each, f"published{kind}"))
     if marked:
         parts += [_bound(frame, b) for b in panel.bounds if b is not None and bottom < b < top]
     parts.append(_rug(frame, people))
@@ -111,6 +115,31 @@ def _rug(frame: PlotFrame, people: Array) -> Html:
     """Return ticks at the public inputs, at the foot of a curve."""
     at, foot = frame.across(thinned(np.unique(people), MAX_RUG_TICKS)).tolist(), frame.floor
     return element("path", d="".join(f"M{x:.1f} {foot - 7:.1f}v7" for x in at), class_="rug")
+
+
+def _marks(frame: PlotFrame, marks: Marks, kind: str) -> Html:
+    """Return what was published: a bar for the noise of each cell, one for its people, and a dot.
+
+    Parts beyond the frame are cut, and so are dots whose bar lies beyond it.
+    """
+    bottom, top = frame.y
+    seen = (marks.value + marks.reach >= bottom) & (marks.value - marks.reach <= top)
+    within = seen & (marks.value >= bottom) & (marks.value <= top)
+    low, high = (_within(frame, marks.value + sign * marks.reach) for sign in (-1.0, 1.0))
+    middle, value = frame.across(marks.middle[:, 0]), frame.down(marks.value)
+    start, end = frame.across(marks.start[:, 0]), frame.across(marks.end[:, 0])
+    bars = [
+        f"M{x:.1f} {y0:.1f}V{y1:.1f}"
+        for x, y0, y1 in zip(middle[seen], low[seen], high[seen], strict=True)
+    ]
+    bars += [
+        f"M{x0:.1f} {y:.1f}H{x1:.1f}"
+        for x0, x1, y in zip(start[within], end[within], value[within], strict=True)
+    ]
+    # A line of no length with round ends is a dot.
+    dots = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(middle[within], value[within], strict=True)]
+    lines = element("path", d="".join(bars), class_=f"{kind} bars")
+    return joined([lines, element("path", d="".join(dots), class_=f"{kind} spots")])
 
 
 def _bound(frame: PlotFrame, bound: float) -> Html:

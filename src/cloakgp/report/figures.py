@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from cloakgp.drawing.axes import shortened
+from cloakgp.drawing.marks import MARKS
 from cloakgp.drawing.panels import (
     ClassPanel,
     CurvePanel,
     MapPair,
+    MapPanel,
     curve_panels,
     map_panels,
 )
@@ -41,7 +43,8 @@ def _curve(predictions: Predictions, panel: CurvePanel, ask: Html) -> Html:
         _draw_panel(predictions, panel, size, class_=kind)
         for size, kind in ((curves.WIDE, "wide"), (curves.NARROW, "narrow"))
     ]
-    parts += [_curve_legend(predictions, panel.series), ask]
+    marked = any(each is not None for each in panel.marks)
+    parts += [_curve_legend(predictions, panel.series, marked), ask]
     if len(panel.series) == 1:
         costs = panel.series[0].noise is not None
         words = "How far the 95 % band reaches to either side"
@@ -114,8 +117,11 @@ def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
     )
     if of_classes:
         parts.append(_legend(_class_entries(predictions.names)))
-    elif not plane.stepped:
-        words += " Lines join places of equal value."
+    else:
+        if not plane.stepped:
+            words += " Lines join places of equal value."
+        if isinstance(pair.value, MapPanel) and pair.value.marks is not None:
+            words += " Large dots are what was published: the noisy means of cells of people."
     parts.append(element("figcaption", words))
     return element("figure", *parts)
 
@@ -125,7 +131,7 @@ def _stamp(predictions: Predictions) -> dict[str, str]:
     return {} if predictions.release.private else {"stamp": "NOT PRIVATE"}
 
 
-def _curve_legend(predictions: Predictions, series: list[Series]) -> Html:
+def _curve_legend(predictions: Predictions, series: list[Series], marked: bool = False) -> Html:
     if len(series) > 1:
         entries = _class_entries([one.name for one in series])
     else:
@@ -133,6 +139,11 @@ def _curve_legend(predictions: Predictions, series: list[Series]) -> Html:
         if series[0].noise is not None:
             entries.append((_patch("noise"), "of which noise for privacy alone"))
     ticks = element("path", class_="rug", d="M4 3v7M9 3v7M12 3v7M18 3v7")
+    if marked:
+        of = " class-0" if len(series) > 1 else ""
+        bars = element("path", class_=f"published{of} bars", d="M11 0v12M4 6h14")
+        spot = element("path", class_=f"published{of} spots", d="M11 6h0")
+        entries.append((_small(joined([bars, spot])), MARKS))
     return _legend([*entries, (_small(ticks), "public inputs")])
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cloakgp.drawing.axes import format_number, round_ticks
 from cloakgp.drawing.colours import class_colour, colour_at, rgb
 from cloakgp.drawing.contours import contours
+from cloakgp.drawing.marks import Marks
 from cloakgp.drawing.panels import ClassPanel, MapPanel
 from cloakgp.drawing.views import MAP_PLACES, Plane
 from cloakgp.report.html import Html, element
@@ -36,6 +37,8 @@ def draw_map(panel: MapPanel, plane: Plane, title: str, **attributes: Any) -> Ht
     if not plane.stepped:  # lines of equal value have no meaning across levels
         parts += _contours(frame, plane, values, round_ticks(lo, hi, 7))
     parts.append(dots(frame, plane.people, MAX_DOTS))
+    if panel.marks is not None:
+        parts += _marks(frame, panel, panel.marks)
     top = frame.height - 26.0
     parts.append(colour_bar(frame, top, panel.colours))
     for tick in round_ticks(lo, hi, 6):
@@ -53,6 +56,20 @@ def draw_classes(panel: ClassPanel, plane: Plane, title: str, **attributes: Any)
     parts = [_image(frame, known, plane.visible * panel.strength)]
     parts.append(dots(frame, plane.people, MAX_DOTS))
     return _finished(frame, parts, plane, title, **attributes)
+
+
+def _marks(frame: PlotFrame, panel: MapPanel, marks: Marks) -> list[Html]:
+    """Return what was published: each cell in the middle of its people, coloured as the map is."""
+    lo, hi = panel.limits
+    share = np.clip((marks.value - lo) / (hi - lo), 0.0, 1.0)
+    colours = np.rint(colour_at(panel.colours, share[None])[0]).astype(int)
+    x, y = (to(side) for to, side in zip((frame.across, frame.down), marks.middle.T, strict=True))
+    found = []
+    for a, b, (red, green, blue) in zip(x.tolist(), y.tolist(), colours.tolist(), strict=True):
+        at, fill = {"cx": f"{a:.1f}", "cy": f"{b:.1f}"}, f"rgb({red},{green},{blue})"
+        found.append(element("circle", **at, r=7.2, class_="cell-rim"))
+        found.append(element("circle", **at, r=5.2, class_="cell-mark", fill=fill))
+    return found
 
 
 def _frame(plane: Plane) -> PlotFrame:

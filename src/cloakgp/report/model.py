@@ -365,6 +365,7 @@ def page_data(predictions: Predictions, inputs: list[Input]) -> dict[str, Any]:
     }
     if predictions.script == "count":
         node, weight = np.polynomial.hermite_e.hermegauss(NODES)
+        data["rate"] = release.rate
         data["hermite"] = {"node": node.tolist(), "weight": (weight / weight.sum()).tolist()}
     return data
 

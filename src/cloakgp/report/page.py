@@ -17,10 +17,11 @@ from cloakgp.data.columns import Column, Date, Number
 from cloakgp.drawing.axes import format_number
 from cloakgp.drawing.predictions import Predictions, predictions_of
 from cloakgp.drawing.views import Input, describe_inputs
+from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE
+from cloakgp.release.statement import NOT_PRIVATE, plain
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.figures import figures, shown_inputs
@@ -37,6 +38,8 @@ UNKNOWN = "WHETHER THE GUARANTEE HOLDS CANNOT BE TOLD"
 LARGEST_RELEASE = 24_000_000
 #: Settings of the prior that are listed, and inputs that a title names.
 MOST_SETTINGS, MOST_NAMES = 6, 3
+#: Cells that are listed at most, and those that a reader sees without asking.
+MOST_CELLS, FEW_CELLS = 400, 14
 
 
 def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> str:
@@ -47,6 +50,7 @@ def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> st
     data = page_data(predictions, inputs)
     main = [
         _picture(predictions, inputs, data["model"] is not None, data["grid"] is not None),
+        _numbers(predictions),
         _guarantee(release, words) if release.private and report.holds else "",
         _sides(words),
         _learnt(predictions, words),
@@ -219,6 +223,69 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
         from_markdown(words["What the figures mean"]),
         id="guarantee",
     )
+
+
+def _numbers(predictions: Predictions) -> Html:
+    """Return what was published as a table, if numbers are sums over cells."""
+    release = predictions.release
+    cells = collect_cells(release)
+    if not cells:
+        return Html("")
+    several = len(release.members) > 1, any(each.step > 1 for each in cells)
+    names = summed_names(release)
+    labelled = predictions.classes is not None
+    unit = "share" if labelled else "mean"
+    if any(each.exposure is not None for each in cells):
+        unit = "per unit of exposure"
+    head = [word for word, told in zip(("release", "step"), several, strict=True) if told]
+    head += ["people with", "people"]
+    for name in names:
+        head += [f"{'number with' if labelled else 'sum of'} {name}", unit]
+    rows = [row for each in cells for row in _cell_rows(each, several, labelled)]
+    titles = element("tr", *(element("th", title, scope="col") for title in head))
+    listed = element(
+        "table", element("thead", titles), element("tbody", *rows[:MOST_CELLS]), class_="numbers"
+    )
+    listed = element("div", listed, class_="scroll")
+    if len(rows) > FEW_CELLS:
+        summary = f"All {len(rows):,} cells"
+        if len(rows) > MOST_CELLS:
+            summary = f"{MOST_CELLS} of {len(rows):,} cells; Release.published() has all"
+        listed = element("details", element("summary", summary), listed)
+    noisy = "noisy " if release.private else ""
+    words = (
+        f"Each number is a {noisy}sum over a cell: a group of people with similar inputs, chosen "
+        "by the inputs alone. Where cells share people, parts of people are counted. ± is what "
+        "95 % of the noise stays within."
+    )
+    return element(
+        "section",
+        element("h2", "What was published"),
+        element("p", words),
+        listed,
+        id="published",
+    )
+
+
+def _cell_rows(cells: PublishedCells, several: tuple[bool, bool], labelled: bool) -> list[Html]:
+    """Return a row for each cell."""
+    means, stds = cells.means(per_exposure=True)
+    scale, end = (100.0, " %") if labelled else (1.0, "")
+    rows = []
+    for number, where in enumerate(cells.words()):
+        line: list[object] = [
+            element("td", told)
+            for told, wanted in zip((cells.number, cells.step), several, strict=True)
+            if wanted
+        ]
+        line.append(element("th", where, scope="row"))
+        line.append(element("td", plain(cells.people[number])))
+        for total, mean, std in zip(cells.sums[number], means[number], stds[number], strict=True):
+            reach = plain(scale * cells.within * std)
+            line.append(element("td", plain(total)))
+            line.append(element("td", f"{plain(scale * mean)}{end} ± {reach}{end}"))
+        rows.append(element("tr", *line))
+    return rows
 
 
 def _sides(words: dict[str, str]) -> Html:

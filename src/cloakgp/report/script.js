@@ -314,7 +314,9 @@
       const rates = of.means.map((m, k) => Math.exp(Math.min(m + 0.5 * of.variances[k], 700)));
       const [low, high] = ends(of).map((f) => Math.exp(Math.min(f, 700)));
       const person = [countQuantile(of, 0.025), countQuantile(of, 0.975)];
-      return [{ name: page.names[0], value: average(of.weights, rates), low, high, person }];
+      const value = page.rate === "median"
+        ? Math.exp(Math.min(quantile(of, 0.5, 0), 700)) : average(of.weights, rates);
+      return [{ name: page.names[0], value, low, high, person }];
     },
   };
 
@@ -503,7 +505,7 @@
     }
     const table = document.createElement("table");
     const people = { number: "95 % of people", count: "95 % of counts" }[page.kind];
-    const what = { number: "prediction", label: "probability", count: "expected rate" }[page.kind];
+    const what = { number: "prediction", label: "probability", count: `rate (${page.rate})` }[page.kind];
     const band = page.kind === "number" ? "95 % band of the curve" : "95 % band";
     table.append(line(["", what, band].concat(people ? [people] : []), "th"));
     found.forEach((one) => {

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloakgp.privacy.mechanism import contributions
 from cloakgp.privacy.mechanism.contributions import in_random_order, keep_rows, rows_to_keep
 
 
@@ -107,3 +108,17 @@ def test_rows_that_are_alike_come_in_every_order_equally_often():
     assert {frozenset(order[1:4]) for order in seen} == {frozenset({4, 9, 1})}
     assert len(seen) == 6
     assert max(abs(count - 200) for count in seen.values()) < 90  # seven deviations
+
+
+def test_rows_with_the_same_random_number_are_drawn_again(monkeypatch):
+    zeros, some = bytes(16 * 3), bytes(range(16 * 3))
+    drawn = [zeros, some]
+    monkeypatch.setattr(contributions.secrets, "token_bytes", lambda _: drawn.pop(0))
+    rows = np.array([2, 0, 1])
+    apart = in_random_order(rows, np.array([0, 1, 2]))  # nobody is like another
+    assert apart.tolist() == [2, 0, 1]
+    assert drawn == [some]
+    drawn[:] = [zeros, some]
+    together = in_random_order(rows, np.array([0, 0, 0]))
+    assert not drawn
+    assert sorted(together.tolist()) == [0, 1, 2]

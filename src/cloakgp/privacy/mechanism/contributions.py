@@ -93,8 +93,13 @@ def in_random_order(rows: NDArray[np.intp], alike: NDArray[np.intp]) -> NDArray[
     ``alike`` has a number for each of them, never decreasing: equal ones are those of rows with
     the same public facts.
     """
-    keys = np.frombuffer(secrets.token_bytes(16 * len(rows)), dtype=np.uint64).reshape(2, -1)
-    return rows[np.lexsort((*keys, alike))]
+    while True:
+        keys = np.frombuffer(secrets.token_bytes(16 * len(rows)), dtype=np.uint64).reshape(2, -1)
+        order = np.lexsort((*keys, alike))
+        # Ties would be broken by the order of the table.
+        tied = np.all(np.diff(keys[:, order]) == 0, axis=0) & (np.diff(alike[order]) == 0)
+        if not tied.any():
+            return rows[order]
 
 
 # Proof: contributions.md

@@ -25,7 +25,7 @@ from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.privacy import Budget, Spend, total_guarantee
 from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.diagnostics import has_default_family
-from cloakgp.release.outputs import Counts, Outcome
+from cloakgp.release.outputs import Counts, Outcome, Rate
 from cloakgp.release.published import Published
 from cloakgp.release.request import same_setting
 from cloakgp.release.spec import Array, PooledRows, ReleaseSpec, at_prior_mean
@@ -405,7 +405,10 @@ def _outcome(members: Sequence[Published]) -> Outcome:
         return first
     exposure = np.concatenate([m.spec.outcome.arrays()["exposure"] for m in members])
     caps = [np.full(len(m.spec.X), int(m.spec.hi[0])) for m in members]
-    return Counts(exposure, np.concatenate(caps).astype(np.int64))
+    # As earlier versions do, if they have made all of them.
+    new = any(isinstance(m.spec.outcome, Counts) and m.spec.outcome.averaged for m in members)
+    rate: Rate = "median" if new else "mean"
+    return Counts(exposure, np.concatenate(caps).astype(np.int64), rate)
 
 
 def _workload(members: Sequence[Published]) -> tuple[Array, Array]:

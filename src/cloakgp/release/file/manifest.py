@@ -48,7 +48,7 @@ from cloakgp.release.file.schema import (
     to_json,
     typed,
 )
-from cloakgp.release.outputs import OUTCOMES, Outcome, Said, Task
+from cloakgp.release.outputs import OUTCOMES, Counts, Outcome, Rate, Said, Task
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
     bounds_choice: BoundsChoiceCodec | None = None  # nor those whose bounds were known
     rows: RowLimitCodec | None = None  # nor those of all rows
     inputs: Annotated[list[ColumnCodec], Meta(min_length=1)] | None = None  # None: plain numbers
+    rate: Rate = "mean"  # of counts, what is predicted; files of 0.1.0 and 0.2.0 do not speak of it
 
     def check(self, arrays: Arrays) -> None:
         """Raise ``ReleaseFileError`` at the first thing that no release can hold."""
@@ -109,6 +110,8 @@ class Manifest(Head, frozen=True, omit_defaults=True):
         self.guarantee.check()
         self.bounds.check(self.prior)
         kind.check_said(self.said)
+        if self.rate != "mean" and kind is not Counts:
+            raise ReleaseFileError(f"rate={self.rate!r} belongs to releases of counts alone")
         if self.bounds_choice is not None:
             if not kind.chooses_bounds or self.outputs != 1:
                 raise ReleaseFileError(
@@ -158,6 +161,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
             classes=self.classes,
             noise_variance=self.prior.noise_variance,
             parts=self.guarantee.parts,
+            rate=self.rate,
         )
 
     def outcome(self, arrays: Arrays) -> Outcome:
@@ -228,6 +232,7 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
         bounds_choice=None if bounds is None else BoundsChoiceCodec.of(bounds),
         rows=None if spec.limit is None else RowLimitCodec(*spec.limit),
         inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
+        rate=spec.outcome.rate if isinstance(spec.outcome, Counts) else "mean",
     )
 
 
