@@ -37,7 +37,7 @@ BELOW = {
         *("DP Wizard <dp-wizard>", "The paper <paper>"),
     ),
     "results/index.md": ("Benchmarks <../benchmarks>",),
-    "project.md": ("security", "stability", "changelog", "contributing"),
+    "project.md": ("security", "nist-800-226", "stability", "changelog", "contributing"),
     "proofs/index.md": (
         *("mechanism/calibration", "mechanism/release", "mechanism/discrete"),
         "mechanism/laplace",

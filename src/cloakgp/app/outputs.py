@@ -18,7 +18,7 @@ import pandas as pd
 from cloakgp.app.settings import Settings
 from cloakgp.app.tables.files import to_csv
 from cloakgp.drawing.views import describe_inputs
-from cloakgp.errors import CommandError, Message, listed, printable
+from cloakgp.errors import CommandError, Message, escape, listed, printable
 from cloakgp.files import write_file
 from cloakgp.privacy.ledger.address import is_address
 from cloakgp.release.outputs import OUTCOMES
@@ -36,6 +36,12 @@ RELEASE, PREDICTIONS, PLOT, STATEMENT, REPORT = OUTPUTS = (
     "plot.png",
     "statement.md",
     "report.html",
+)
+#: What only the publisher knows, at the end of a statement.
+PUBLISHER = (
+    "\n## To be added by the publisher\n\n"
+    "- Who publishes this, and whom to ask:\n"
+    "- For what purpose, and which data set it is from:\n"
 )
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 #: How far beyond everybody a prediction is worth a warning, as a share of the range.
@@ -100,11 +106,15 @@ def check_file(option: str, path: Path, endings: tuple[str, ...], force: bool = 
     _check_writable(path.parent)
 
 
-def write_derived(release: Release, folder: Path) -> None:
-    """Write all files that are computed from a release, which has to be saved already."""
+def write_derived(release: Release, folder: Path, account: str = "") -> None:
+    """Write all files that are computed from a release, which has to be saved already.
+
+    ``account`` is what the statement says of the ledger.
+    """
     write_file(folder / PREDICTIONS, to_csv(predictions(release)))
     write_file(folder / PLOT, release_picture(release))
-    write_file(folder / STATEMENT, release.statement().encode())
+    told = f"\n## The account\n\n{escape(account)}\n" if account else ""
+    write_file(folder / STATEMENT, (release.statement() + told + PUBLISHER).encode())
     write_file(folder / REPORT, report_page(release).encode())
 
 

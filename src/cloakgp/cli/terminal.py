@@ -147,10 +147,10 @@ def rich_table(frame: pd.DataFrame, title: str | None = None) -> Table:
 def _broken(name: str, width: int) -> str:
     """Return a name on several lines, broken where its words end: about as wide as its cells."""
     lines = [""]
-    for word in re.findall(r"[^_\s]+_*\s*|_+", name):
+    for word in name.replace("_", "_ ").replace("  ", " ").split(" "):
         if lines[-1] and len(lines[-1]) + len(word.rstrip()) > max(width, LEAST_HEADER):
             lines.append("")
-        lines[-1] += word
+        lines[-1] += word if word.endswith("_") else f"{word} "
     return "\n".join(line.rstrip() for line in lines)
 
 

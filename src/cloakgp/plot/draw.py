@@ -114,7 +114,7 @@ def plot_plan(
 def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool) -> Figure:
     """Draw every curve along its input, or along each of several."""
     release = predictions.release
-    shown = curve_panels(predictions, inputs, clip=clip)
+    shown = curve_panels(predictions, inputs, clip=clip, noise=True)
     figure, rows = panels(ax, len(shown), len(shown[0]))
     for axes, row in zip(rows, shown, strict=True):
         for each, panel in zip(axes, row, strict=ax is None):

@@ -13,7 +13,7 @@ from cloakgp.drawing.contours import contours
 from cloakgp.drawing.marks import Marks
 from cloakgp.drawing.panels import ClassPanel, MapPanel
 from cloakgp.drawing.views import MAP_PLACES, Plane
-from cloakgp.report.html import Html, element
+from cloakgp.report.html import Html, element, joined
 from cloakgp.report.svg import PlotFrame, axes, colour_bar, dots, drawing, image, label, line, png
 
 Array = NDArray[np.float64]
@@ -101,7 +101,9 @@ def _image(frame: PlotFrame, colours: Array, opacity: Array) -> Html:
     """Return colours (H, W, 3) from the lowest row up, each with its opacity (H · W,)."""
     address = png(colours[::-1], opacity.reshape(MAP_PLACES, MAP_PLACES)[::-1])
     width, height = frame.side - frame.left, frame.floor - frame.top
-    return image(frame.left, frame.top, width, height, address)
+    where = {"x": frame.left, "y": frame.top, "width": width, "height": height}
+    plate = element("rect", **where, class_="plate")
+    return joined([plate, image(frame.left, frame.top, width, height, address)])
 
 
 def _contours(frame: PlotFrame, plane: Plane, values: Array, levels: list[float]) -> list[Html]:

@@ -262,8 +262,8 @@ class _PublicColumns:
         """Return the raw values of an input: of what it is stated to be, or of what it holds."""
         if column is None:
             column = self.table.kind(name)
-            if column is None and self._is_words(name):
-                return self.category(name)
+            if column is None and self.table.words(name):
+                return self._words(name)
         if isinstance(column, Date) and column == Date():
             return self._dates(name)
         if column is None or isinstance(column, Number):
@@ -292,11 +292,19 @@ class _PublicColumns:
             )
         return levels
 
-    def _is_words(self, name: str) -> bool:
-        """Tell whether no cell of an input is a number, or an attempt at one."""
-        column = self.table.numbers(name)
-        words = column.wrong == len(column.values) - column.missing > 0
-        return words and set(column.formats) == {None} and self.table.words(name)
+    def _words(self, name: str) -> pd.Categorical:
+        """Return the category of an input that holds words, if all of its cells do."""
+        found = self.category(name)
+        if missing := int(np.sum(found.codes < 0)):
+            raise CommandError(
+                Message(
+                    "{} is missing in {} of {} rows; inputs are public, so fill them in, drop "
+                    "those rows, or name its levels and what stands for a missing one: "
+                    "{levels:{}=north,south} {missing:{}=unknown}",
+                    *(input_column(self.path, name), missing, len(found), brief(name), brief(name)),
+                )
+            )
+        return found
 
     def _dates(self, name: str) -> Any:
         """Return dates that are written as 2020-01-31, or as their type says."""

@@ -136,8 +136,11 @@ class CsvTable:
         return Date() if words and all(map(_ISO_DATE.fullmatch, words)) else None
 
     def words(self, name: str) -> bool:
-        """Tell whether a column that holds no numbers may hold words: its type does not say."""
-        return True
+        """Tell whether a public column holds words, and nothing that is like a number or a date."""
+        cells = [cell for cell in self.cells[name] if cell.lower() not in MISSING]
+        return bool(cells) and not any(
+            parse_number(cell, self.decimal) is not None or looks_like_data(cell) for cell in cells
+        )
 
     def raw(self, name: str, known: Sequence[str]) -> pd.Series:
         """Return a public column as it is written, None where a cell is missing."""
