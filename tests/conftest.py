@@ -76,6 +76,12 @@ def few_settings(monkeypatch):
     monkeypatch.setattr("cloakgp.release.mixture.MOST_SETTLED", 3)
 
 
+@pytest.fixture
+def one_start(monkeypatch):
+    """Look for centres once: how good they are is not what is checked."""
+    monkeypatch.setattr("cloakgp.gp.inducing._KMEANS_STARTS", 1)
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server of its own, for all tests of this process that ask for one."""

@@ -5,7 +5,8 @@ import pytest
 from gp_reference import sparse_joint
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from cloakgp.gp.kernel_features import KernelFeatures
+from cloakgp.gp.kernel_features import KernelFeatures, grams
+from cloakgp.gp.pairs import SketchColumns
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, (60, 2))
@@ -55,5 +56,6 @@ def test_products_are_those_of_the_matrix(kind):
     if kind != "exact":
         prior = sparse_joint(ROUGH, X, 0.0, POINTS, inducing, kind)
         people, cross = prior.yy, prior.fy
-    np.testing.assert_allclose(shape.times(B), people @ B, atol=1e-11)
-    np.testing.assert_allclose(shape.cross_operator(B)(POINTS), cross @ B, atol=1e-11)
+    np.testing.assert_allclose(grams([shape], B.T)[0], B.T @ people @ B, atol=1e-11)
+    found = shape.cross_operator(B, SketchColumns.of(B.T))(POINTS)
+    np.testing.assert_allclose(found, cross @ B, atol=1e-11)

@@ -44,7 +44,7 @@ def size(x):
 
 
 @about(
-    "74cc00ac405351bd",
+    "9ebd7f5c063493a8",
     "mechanism/release.py::release",
     "mechanism/release.py::_sum_rows",
     "mechanism/release.py::value_bits_for",
@@ -68,7 +68,7 @@ def test_no_sum_leaves_int64():
 
 
 @about(
-    "2bf6b37de88739ce",
+    "f347e77a28e1fe35",
     "mechanism/sensitivity.py::_checked",
     "mechanism/sensitivity.py::_squared_columns",
     "mechanism/sensitivity.py::absolute_sensitivity",
@@ -96,7 +96,7 @@ def test_rounding_toward_zero_lengthens_no_column():
 
 
 @about(
-    "5671054f39499d8a",
+    "8d5336a655cf3d69",
     "mechanism/sensitivity.py::absolute_sensitivity",
     "mechanism/outputs.py::Kind",
     "mechanism/outputs.py::Labelled",
@@ -129,7 +129,7 @@ def test_the_triangle_inequality_behind_laplace_noise():
     assert holds(move * parts <= epsilon * scale, *given)
 
 
-@about("499e9ced4d11ff5c", "mechanism/bins.py::Bins")
+@about("cf08db8d1e72d8b5", "mechanism/bins.py::Bins")
 def test_sums_on_another_grid_move_by_one_person_at_most():
     """⌊U m'/m⌋ moves by at most m' if U moves by at most m: whole numbers, so m' + 1 is too far."""
     here, there, U, move, m, new = z3.Reals("here there U move m new")
@@ -139,6 +139,23 @@ def test_sums_on_another_grid_move_by_one_person_at_most():
     assert holds(there < here + new + 1, *given)
     assert holds(there > here - new - 1, *given)
     assert not holds(there < here + new, *given)
+
+
+@about("9425b8d21dba3243", "mechanism/outputs.py::squares")
+def test_a_number_and_its_square_move_by_less_than_one_step_more():
+    """Q = ⌊u²/M⌋ − u + M/4: |u − u'| + |Q − Q'| < M + 1, so whole numbers move by at most M."""
+    u, v, m, here, there = z3.Reals("u v m here there")
+    floors = [here * m <= u * u, u * u < (here + 1) * m]
+    floors += [there * m <= v * v, v * v < (there + 1) * m]
+    given = [m >= 4, v >= 0, v <= u, u <= m, *floors]  # u and v may change places
+    for sign in (1, -1):
+        assert holds((u - v) + sign * ((here - u) - (there - v)) < m + 1, *given)
+    assert not holds((u - v) + 2 * ((here - u) - (there - v)) < m + 1, *given)
+    # Without the rounding: a b/M is what the square moves by, and a + b is at most M.
+    assert holds((u - v) * size(u + v - m) <= (m - size(u + v - m)) * m, v >= 0, v <= u, u <= m)
+    # Squares lie between 0 and M/4, since u²/M − u + M/4 = (2u − M)²/(4M) does.
+    assert holds(u * u - u * m + m * m / 4 >= 0)
+    assert holds(u * u - u * m <= 0, u >= 0, u <= m)
 
 
 @about(

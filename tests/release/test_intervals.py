@@ -16,6 +16,8 @@ from cloakgp.release.decode import mixtures_of
 from cloakgp.release.latent import count_quantile, likely_classes, quantiles
 from cloakgp.release.published import check_interval
 
+pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
+
 N = 60
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, (N, 1))

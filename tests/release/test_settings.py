@@ -69,8 +69,8 @@ def test_what_settings_share_is_asked_for_once_at_the_same_points():
     asked = []
 
     class Counting(KernelFeatures):
-        def cross_operator(self, B):
-            inner = super().cross_operator(B)
+        def cross_operator(self, B, columns):
+            inner = super().cross_operator(B, columns)
             return lambda points: asked.append(len(points)) or inner(points)
 
     shape = Counting(KERNELS[0], X)

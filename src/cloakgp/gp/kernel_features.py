@@ -4,9 +4,9 @@ A family has hundreds of settings and a few kernels; f of a setting is a sum of 
 each a kernel times a variance.  So everything that takes time is done once for each kernel
 (``KernelFeatures``), and the model of a setting scales and joins the results (``ScaledModel``).
 
-Products with a kernel's matrix are direct.  Where a model has to be solved, the kernel is written
-with features, k(X, X) = F Fᵀ + diag(residual): those of inducing inputs, or of the people that a
-pivoted Cholesky factorisation picks, of whom smooth kernels need few.
+Sums over pairs of people are exact (``pairs``).  Where a model has to be solved, the kernel is
+written with features, k(X, X) = F Fᵀ + diag(residual): those of inducing inputs, or of the people
+that a pivoted Cholesky factorisation picks, of whom smooth kernels need few.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from cloakgp.gp.linear import (
     Kernel,
     evaluate,
     jittered_cholesky,
-    pivoted_cholesky,
     variances,
 )
+from cloakgp.gp.pairs import SketchColumns, pivoted_features, sums_over_pairs, sums_over_people
 from cloakgp.gp.sparse import Approximation, SparseModel
 
 #: A pivoted Cholesky factorisation leaves this share of the largest variance, or picks so many
@@ -89,31 +89,41 @@ class KernelFeatures:
             self._last = (points.copy(), F)
         return F
 
-    def times(self, B: Array) -> Array:
-        """Return the covariance of the people, without noise, times B (N, r)."""
-        if self.inducing is None:
-            return evaluate(self.kernel, self.X) @ B
-        F, residual = self.low_rank.factor, self.low_rank.residual
-        product: Array = F @ (F.T @ B) + residual[:, None] * B
+    def gram(self, B: Array) -> Array:
+        """Return B F Fᵀ Bᵀ + B diag(residual) Bᵀ, (r, r)."""
+        told = B @ self.low_rank.factor
+        product: Array = told @ told.T + (B * self.low_rank.residual) @ B.T
         return product
 
-    def cross_operator(self, B: Array) -> Callable[[Array], Array]:
-        """Return what gives the covariance of f at points with the people, times B, (P, r)."""
+    def cross_operator(self, B: Array, columns: SketchColumns) -> Callable[[Array], Array]:
+        """Return what gives the covariance of f at points with the people, times B, (P, r).
+
+        ``columns`` are those of Bᵀ.
+        """
         if self.inducing is None:
-            return lambda points: evaluate(self.kernel, points, self.X) @ B
+            people = self.X[columns.order]
+            return lambda points: sums_over_people(self.kernel, points, people, columns)
         told = self.low_rank.factor.T @ B
         return lambda points: self.at(points) @ told
 
 
 def _pick_anchors(kernel: Kernel, X: Array) -> LowRank:
     """Return features of the people that a pivoted Cholesky factorisation picks."""
-    K = evaluate(kernel, X)
-    largest = float(np.diag(K).max(initial=0.0))
-    factor, pivots = pivoted_cholesky(K, FEATURES_RTOL * largest + 1e-300, MOST_PIVOTS)
+    own = variances(kernel, X)
+    largest = float(own.max(initial=0.0))
+    tolerance = FEATURES_RTOL * largest + 1e-300
+    factor, pivots = pivoted_features(kernel, X, tolerance, MOST_PIVOTS)
     residual = np.zeros(len(X))
     if len(pivots) == MOST_PIVOTS:
-        residual = np.maximum(np.diag(K) - np.einsum("nm,nm->n", factor, factor), 0.0)
+        residual = np.maximum(own - np.einsum("nm,nm->n", factor, factor), 0.0)
     return LowRank(X[pivots], factor[pivots], factor, residual)
+
+
+def grams(kernels: Sequence[KernelFeatures], B: Array) -> list[Array]:
+    """Return B k(X, X) Bᵀ, (r, r), of each kernel at the same inputs, for one B (r, N)."""
+    exact = [features.kernel for features in kernels if features.inducing is None]
+    found = iter(sums_over_pairs(exact, kernels[0].X, B) if exact else ())
+    return [next(found) if one.inducing is None else one.gram(B) for one in kernels]
 
 
 #: Features of a kernel, and the variance that the kernel is multiplied with.

@@ -141,6 +141,11 @@ class LinearModel(ABC):
         """Return cov(y) B for B (N, r)."""
         return self.diagonal[:, None] * B + self.factor @ (self.factor.T @ B)
 
+    def gram(self, B: Array) -> Array:
+        """Return B cov(y) Bᵀ for B (r, N)."""
+        product: Array = B @ self.times_covariance(B.T)
+        return product
+
     def variance_without_privacy(self, points: Array, C: Array | None = None) -> Array:
         """Return var f(points) given y itself, (P,): the floor for any release."""
         C = self.workload(points) if C is None else C

@@ -18,6 +18,7 @@ from typing import Literal, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.sparse import csr_matrix
 
 from cloakgp.errors import ParameterError
 from cloakgp.gp.linear import (
@@ -28,9 +29,9 @@ from cloakgp.gp.linear import (
     evaluate,
     has_white_noise,
     jittered_cholesky,
-    pivoted_cholesky,
     variances,
 )
+from cloakgp.gp.pairs import mean_over_pairs, pivoted_features
 
 Approximation = Literal["fitc", "dtc"]
 
@@ -39,6 +40,9 @@ SMALLEST_NOISE = 1e-10
 #: A surrogate picks inducing inputs until they leave this share of the variance that inputs
 #: explain, or as little as people at a row scatter, or so many.
 SURROGATE_RTOL, SURROGATE_MOST_PIVOTS = 1e-2, 200
+
+#: A matrix is stored by its entries if no more than this share of them is not zero.
+FEW_ENTRIES = 0.1
 
 
 class SparseModel(LinearModel):
@@ -130,6 +134,14 @@ class SparseModel(LinearModel):
         told = self.factor.T @ B  # (M, r): all that predictions need of everybody
         return lambda points: (self.factor if points is self.X else self.features(points)) @ told
 
+    def gram(self, B: Array) -> Array:
+        # Where people speak in few rows, as they do in cells, most of B is zeros.
+        rows = csr_matrix(B) if np.count_nonzero(B) <= FEW_ENTRIES * B.size else B
+        told = rows @ self.factor
+        own = rows @ (B * self.diagonal).T
+        product: Array = told @ told.T + own
+        return product
+
     def workload(self, points: Array) -> Array:
         # C = F_* B⁻¹ Fᵀ D⁻¹
         scaled = self.factor / self.diagonal[:, None]
@@ -153,12 +165,12 @@ class Surrogate(SparseModel):
         noise_variance: float | Array,
         counts: Array | None = None,
     ) -> None:
-        K = evaluate(kernel, X)
+        own = variances(kernel, X)
         # How much f varies from person to person: a level that all share needs no pivots.
-        varying = max(float(np.mean(np.diag(K)) - np.mean(K)), 1e-12 * float(np.max(K)))
+        varying = max(float(np.mean(own)) - mean_over_pairs(kernel, X), 1e-12 * float(np.max(own)))
         # Where many people are gathered, more can be told of: as much as their means scatter.
         scatter = float(np.mean(divide_noise(noise_variance, counts)))
         tolerance = min(SURROGATE_RTOL * varying, scatter)
-        _, pivots = pivoted_cholesky(K, tolerance, SURROGATE_MOST_PIVOTS)
+        _, pivots = pivoted_features(kernel, X, tolerance, SURROGATE_MOST_PIVOTS)
         inducing = X[pivots] if len(pivots) else X[:1]
         super().__init__(kernel, X, noise_variance, inducing, "fitc", counts)

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, qr, solve_triangular
 
 from cloakgp.errors import DecodeError, Message
-from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
+from cloakgp.gp.kernel_features import ScaledModel, grams
 from cloakgp.gp.likelihoods import Likelihood, linearise
 from cloakgp.gp.linear import LinearModel, jittered_cholesky
+from cloakgp.gp.pairs import SketchColumns
 
 Array = NDArray[np.float64]
 Decode = Literal["bayes", "direct"]
@@ -120,7 +121,10 @@ class Decoder:
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points``, (P,) for the noisy sketch s (r,), (P, n) for n."""
-        return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
+        if self.kind == "direct":
+            return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
+        told: Array = cho_solve((self._root, True), self._surprise(s))
+        return self.unit * (self.prior_mean + self._cross_times(points, told))
 
     def variance(self, points: Array) -> Array:
         """Return var f(points) given s, (P,), the DP noise included."""
@@ -213,8 +217,7 @@ class Decoder:
         """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
         if self.signal is not None:
             return self.signal
-        scaled = self._scaled
-        cov = scaled @ self.model.times_covariance(scaled.T)
+        cov = self.model.gram(self._scaled)
         return 0.5 * (cov + cov.T)
 
     @cached_property
@@ -228,6 +231,14 @@ class Decoder:
     def _cross(self) -> Callable[[Array], Array]:
         """Return what gives cov(f(points), s), (P, r), at any points."""
         return self.cross or self.model.cross_operator(self._scaled.T)
+
+    def _cross_times(self, points: Array, told: Array) -> Array:
+        """Return cov(f(points), s) times ``told`` (r,) or (r, n), not more than is asked for."""
+        if self.cross is not None:
+            return self.cross(points) @ told
+        if told.ndim == 1:
+            return self._cross_times(points, told[:, None])[:, 0]
+        return self.model.cross_times(points, self._scaled.T @ told)
 
     def _half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
@@ -265,7 +276,11 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
     """
     B = base.T / base.width
     shapes = {id(shape): shape for model in models for shape, _ in model.parts}
-    told = {key: _Told(shape, B) for key, shape in shapes.items()}
+    columns, signals = SketchColumns.of(B), grams(list(shapes.values()), B)
+    told = {
+        key: _Told(gram, shape.cross_operator(B.T, columns))
+        for (key, shape), gram in zip(shapes.items(), signals, strict=True)
+    }
     ones, noise = B.sum(axis=1), _Noise(B, base.model.counts)
     levels = np.outer(ones, ones)
     found = []
@@ -280,10 +295,8 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
 class _Told:
     """What the sketch is told through one kernel."""
 
-    def __init__(self, shape: KernelFeatures, B: Array) -> None:
-        gram = B @ shape.times(B.T)
-        self.gram = 0.5 * (gram + gram.T)
-        self._cross = shape.cross_operator(B.T)
+    def __init__(self, gram: Array, cross: Callable[[Array], Array]) -> None:
+        self.gram, self._cross = gram, cross
         self._last: tuple[Array, Array] | None = None
 
     def cross(self, points: Array) -> Array:

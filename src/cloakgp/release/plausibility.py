@@ -1,6 +1,6 @@
 """Whether published values look as if the noise that a release claims had been added to them.
 
-A file shows s = T u + σ z, T and σ, but neither u nor z, so this is evidence, not proof.  Three
+A file shows s, T and σ, but neither u nor z, so this is evidence, not proof.  Three
 tests look for values that are far too quiet.  Each holds for every u in [0, 1]^N, whatever the
 model thinks of u, so that an honest release is suspected with a chance below 1e-6 in all:
 

@@ -11,7 +11,8 @@ from cloakgp.cli.commands import demo
 def test_the_demo_leaves_everything_in_one_folder_and_can_run_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("make_heights", "make_diagnoses"):  # all of them are in test_packaging
-        monkeypatch.setattr(demo, name, partial(getattr(demo, name), n=60))
+        made = partial(getattr(demo, name), 60)
+        monkeypatch.setattr(demo, name, lambda made=made, **options: made(random_state=0))
     with monkeypatch.context() as patch:  # the first run leaves out what it would throw away
         patch.setattr("cloakgp.app.publish.rehearse", lambda *_: None)
         patch.setattr(demo, "plan_picture", lambda *_: b"to be replaced")

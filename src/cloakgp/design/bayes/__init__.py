@@ -10,6 +10,6 @@ with ``minres`` where it is large.
 """
 
 from cloakgp.design.bayes.problem import Prior
-from cloakgp.design.bayes.solver import bayes
+from cloakgp.design.bayes.solver import bayes, rough_bayes
 
-__all__ = ["Prior", "bayes"]
+__all__ = ["Prior", "bayes", "rough_bayes"]

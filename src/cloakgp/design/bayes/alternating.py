@@ -106,10 +106,11 @@ def column_update(h: Array, e: Array, a: Array, tau: float = 0.0) -> tuple[Array
     return t, mu
 
 
-def alternate(problem: DenseProblem, T: Array, gap: float) -> Array:
+def alternate(problem: DenseProblem, T: Array, gap: float, bound: float = np.inf) -> Array:
     """Improve decoder and columns in turn, until they meet ``gap`` or no longer get better.
 
-    A step towards the new columns goes down, and keeps all lengths at most 1.
+    It also ends where no sketch can have a value below ``bound``.  A step towards the new columns
+    goes down, and keeps all lengths at most 1.
     """
     Q, R, f = problem.decode(T)
     step, best, least, patience = 1.0, T, np.inf, PATIENCE_ROUNDS
@@ -120,7 +121,7 @@ def alternate(problem: DenseProblem, T: Array, gap: float) -> Array:
             patience = PATIENCE_ROUNDS if looseness < 0.5 * least else patience - CHECK_EVERY
             if looseness < least:
                 best, least = T, looseness
-            if found.meets(GAP_SHARE * gap) or patience <= 0:
+            if found.meets(GAP_SHARE * gap) or found.bound >= bound or patience <= 0:
                 break
         # Q (a v + Y l), (r, N): the scores in the basis of the sketch's rows.
         Y = (problem.V - Q.T @ T) @ problem.L

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from cloakgp.design.bayes.alternating import alternate
 from cloakgp.design.bayes.blocks import Population, block_spans, columns_of
 from cloakgp.design.bayes.certificate import CertifiedSketch, certify, relative_gap, sketch_value
-from cloakgp.design.bayes.lbfgs import lbfgs, solve_lbfgs
+from cloakgp.design.bayes.lbfgs import initial_sketch, lbfgs, solve_lbfgs
 from cloakgp.design.bayes.newton import solve_newton
 from cloakgp.design.bayes.problem import BlockedPrior, DenseProblem, Prior, find_equal
 from cloakgp.design.result import TARGET_GAP, Array, Design, status_of
@@ -29,6 +30,10 @@ LBFGS_MAX_PEOPLE, LBFGS_MAX_ENTRIES, LBFGS_FIRST_MAX_ITER = 500, 20_000, 300
 NEAR_MAX_ITER = 40
 #: Rows of T below this share of the largest are candidates to drop, boldest first.
 DROP_RTOLS = (1e-1, 1e-2, 1e-3, 1e-4)
+
+#: Groups of similar people for a sketch that is only compared, as long as they are at most this
+#: share of everybody; rows of it below this share of the largest are dropped.
+ROUGH_GROUPS, MAX_GROUPED, ROUGH_RTOL = (256, 1024), 0.5, 1e-3
 
 
 @single_threaded
@@ -87,6 +92,63 @@ def bayes(
     relative = relative_gap(value, found.bound)
     status = status_of(relative, found.steps, reason)
     return Design(found.T, value * people.unit, relative, status)
+
+
+@single_threaded
+def rough_bayes(prior: Prior, gap: float, *, start: Array, target: float) -> tuple[Design, float]:
+    """Return a sketch and a bound, until they are within ``gap`` or the bound reaches ``target``.
+
+    To compare with something else that has this value, a certificate is often enough; where it is
+    not, alternating minimisation is, of groups of similar people first.  It slows down close to the
+    best sketch, where ``bayes`` does not.
+
+    Parameters
+    ----------
+    prior : Prior
+        What is believed in public before the release.
+    gap : float
+        How exact the design is to be.
+    start : array of shape (r, N)
+        Any sketch with columns of a 2-norm of at most 1: its certificate comes first.
+    target : float
+        Nobody wants to know whether a sketch is better if none is as good as this.
+    """
+    people = BlockedPrior.from_prior(prior)
+    if people is None:
+        return empty_design(prior.C.shape[1], prior.floor), prior.floor
+    if people.count > MERGE_MAX_PEOPLE:
+        design = bayes(prior, gap=gap)
+        return design, design.value * (1.0 - design.gap)
+    target /= people.unit
+    found = certify(people, columns_of(start), gap=gap)
+    T, problem = start, DenseProblem.from_population(people)
+    if not (found.meets(gap) or found.bound >= target):
+        T = _rough_sketch(problem, gap)
+        T = alternate(problem, T, gap, bound=target)
+        found = certify(people, columns_of(T), gap=gap)
+    value = (found.value + people.tail) * people.unit
+    bound = found.bound * people.unit
+    return Design(T, value, relative_gap(value, bound), "compared only"), bound
+
+
+def _rough_sketch(problem: DenseProblem, gap: float) -> Array:
+    """Return a sketch of everybody that groups of similar people suggest, fewer of them first."""
+    T: Array | None = None
+    member = np.zeros(problem.count, dtype=np.intp)
+    for groups in ROUGH_GROUPS:
+        if T is not None and groups > MAX_GROUPED * problem.count:
+            break
+        coarse, new = problem.coarsened(groups)
+        if T is None:
+            T = initial_sketch(coarse)
+        else:  # larger groups are made of smaller ones
+            T = T[:, member[np.unique(new, return_index=True)[1]]]
+        member, T = new, alternate(coarse, T, gap)
+        _, size, directions = np.linalg.svd(T, full_matrices=False)
+        r = max(1, int(np.sum(size > ROUGH_RTOL * size[0])))
+        T = size[:r, None] * directions[:r]
+    assert T is not None
+    return T[:, member]
 
 
 def _solve_merged(

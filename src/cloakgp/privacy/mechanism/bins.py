@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from cloakgp.errors import KILLED
-from cloakgp.privacy.mechanism.outputs import Integers, Kind
+from cloakgp.privacy.mechanism.outputs import Integers, Kind, squares
 
 #: Seconds to wait for a block: if Dask gives up on one whose workers die, joblib is not told.
 PATIENCE = 3600.0
@@ -115,7 +115,7 @@ class Bins:
         # A tuple: nobody can change it after it was used to choose a grid.
         object.__setattr__(self, "counts", tuple(given.tolist()))
 
-    def sums(self, kind: Kind, most: int) -> Integers:
+    def sums(self, kind: Kind, most: int, squared: bool = False) -> Integers:
         """Return everybody's u, summed in their bins; people are read for the first time only.
 
         Parameters
@@ -125,21 +125,33 @@ class Bins:
         most : int
             In how many steps u goes from 0 to 1.  Sums that were made on another grid are rounded
             down to this one.
+        squared : bool, default=False
+            Whether their (u − 1/2)² are summed, too: in further columns.
 
         Returns
         -------
-        sums : array of int of shape (K, D)
+        sums : array of int of shape (K, D) or (K, 2 D)
             In steps of 1/``most``.
         """
         if not self._kept:
             people = np.array(self.counts, dtype=np.int64)
-            U = _summed(self.batches, kind, people, most, self.done)
+            U = _summed(self.batches, kind, people, most, squared, self.done)
             self._kept.append(_Sums(kind, most, U))
         kept = self._kept[0]
         if kept.kind != kind:
             raise ValueError("the outputs in these bins were summed as another kind")
+        if squared:
+            # Rounded to another grid, sums and squares together might move a step too far.
+            if kept.most != most or kept.U.shape[1] == kind.columns:
+                raise ValueError(
+                    "the outputs in these bins were summed without squares, or on another grid; "
+                    "make new Bins for a sketch with squares"
+                )
+            return kept.U.copy()
         # In Python's integers, since the product might not fit.
-        here: Integers = (kept.U.astype(object) * most // kept.most).astype(np.int64)
+        here: Integers = (kept.U[:, : kind.columns].astype(object) * most // kept.most).astype(
+            np.int64
+        )
         return here
 
 
@@ -149,14 +161,14 @@ class _Sums(NamedTuple):
 
     kind: Kind
     most: int
-    U: Integers  # (K, D)
+    U: Integers  # (K, D), or (K, 2 D) with squares
 
 
 # Proof: bins.md
 class _Block(NamedTuple):
     """What a worker returns of a block."""
 
-    sums: Integers  # (K, D)
+    sums: Integers  # (K, D), or (K, 2 D) with squares
     counts: Integers  # (K,)
 
 
@@ -180,12 +192,13 @@ def _summed(
     kind: Kind,
     people: Integers,
     most: int,
+    squared: bool,
     done: Callable[[int], object] | None,
 ) -> Integers:
-    """Return U (K, D): everybody's u, summed in their bins."""
-    U = np.zeros((len(people), kind.columns), dtype=np.int64)
+    """Return U (K, D): everybody's u, and with ``squared`` its squares, summed in their bins."""
+    U = np.zeros((len(people), kind.columns * (1 + squared)), dtype=np.int64)
     found = np.zeros_like(people)
-    read = partial(_sum_block, kind=kind, bins=len(people), most=most)
+    read = partial(_sum_block, kind=kind, bins=len(people), most=most, squared=squared)
     for block in read_by_workers(read, batches):
         found += block.counts
         U += block.sums
@@ -218,7 +231,7 @@ def read_by_workers(
 
 
 # Proof: bins.md
-def _sum_block(batch: Batch, *, kind: Kind, bins: int, most: int) -> _Block | str:
+def _sum_block(batch: Batch, *, kind: Kind, bins: int, most: int, squared: bool) -> _Block | str:
     """Read one block and return its sums, or say why not: an error could carry private values."""
     try:
         at = np.asarray(batch.places())
@@ -232,7 +245,9 @@ def _sum_block(batch: Batch, *, kind: Kind, bins: int, most: int) -> _Block | st
         u = kind.steps(kind.checked(private, len(at)), most)
     except ValueError as error:  # of ours, which quotes nothing
         return str(error)
-    U = np.zeros((bins, kind.columns), dtype=np.int64)
-    for column in range(kind.columns):
+    if squared:
+        u = np.hstack([u, squares(u, most)])
+    U = np.zeros((bins, u.shape[1]), dtype=np.int64)
+    for column in range(u.shape[1]):
         np.add.at(U[:, column], at, u[:, column])
     return _Block(U, np.bincount(at, minlength=bins).astype(np.int64))

@@ -337,6 +337,16 @@ def as_steps(values: Floats, lo: Floats, hi: Floats, most: int) -> Integers:
     return np.clip(np.rint(fraction * most).astype(np.int64), 0, most)
 
 
+# Proof: squares.md
+def squares(u: Integers, most: int) -> Integers:
+    """Return (u − 1/2)² in steps of 1/``most``, rounded down; ``most`` is a power of 2 from 4 on.
+
+    Up to ``most`` = 2^31 the square of u fits into int64.
+    """
+    squared: Integers = u * u // most - u + most // 4
+    return squared
+
+
 # Proof: release.md
 def found_classes(labels: ArrayLike) -> tuple[Any, ...]:
     """Return the different labels in order, for those who declare them to be public."""

@@ -34,11 +34,12 @@ from cloakgp.privacy.mechanism.noise import (
     grid_is_fine_enough,
 )
 from cloakgp.privacy.mechanism.numbers import as_number
-from cloakgp.privacy.mechanism.outputs import KINDS, Kind
+from cloakgp.privacy.mechanism.outputs import KINDS, Bounded, Kind, squares
 from cloakgp.privacy.mechanism.sensitivity import (
     BLOCK,
     Integers,
     Sketch,
+    absolute_columns,
     absolute_sensitivity,
     column_blocks,
     frozen,
@@ -56,6 +57,8 @@ from cloakgp.privacy.mechanism.whole_rows import (
 
 #: u is kept as multiples of 2^-k with k between these; the release takes the largest that fits.
 FEWEST_VALUE_BITS, MOST_VALUE_BITS = 16, 40
+#: The same if u is squared, too: u² fits into int64.
+MOST_SQUARED_BITS = 31
 #: How many standard deviations of noise have to fit: 200 scales of Laplace noise.
 REACH: dict[Mechanism, float] = {"gaussian": TAIL + 4.0, "laplace": 142.0}
 
@@ -101,6 +104,10 @@ class Query:
         What outputs are, and their public bounds, classes or cap.
     people : Rows, Bins or WholeRows
         Whose outputs, and with the last one whose inputs.
+    squares : bool, default=False
+        Whether one more number is published for each column of outputs: everybody's (u − 1/2)²,
+        weighted by the 1-norm of their column of T.  With Laplace noise it costs nothing.  For
+        numbers of ``Rows`` or ``Bins``.
 
     See Also
     --------
@@ -116,6 +123,7 @@ class Query:
     sketch: Sketch
     kind: Kind
     people: Rows | Bins | WholeRows
+    squares: bool = False
 
 
 # Proof: postprocessing.md
@@ -148,6 +156,8 @@ class NoisySketch:
         The noise.
     whole : int
         The cap of counts that were summed as they are; else 1.
+    squares : array of int of shape (D,), default=None
+        Noisy sums of (u − 1/2)² on the same grid, with the same noise, if they were asked for.
 
     See Also
     --------
@@ -165,6 +175,7 @@ class NoisySketch:
     parts: int = 1
     mechanism: Mechanism = "gaussian"
     whole: int = 1
+    squares: Integers | None = None
 
     @property
     def s(self) -> NDArray[np.float64]:
@@ -255,7 +266,11 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
         counts = people.counts
     else:
         raise ValueError(f"counts must be a whole number >= 0 for each of the {columns} places")
-    laplace = budget.mechanism == "laplace"
+    laplace, squared = budget.mechanism == "laplace", bool(query.squares)
+    if squared and not (laplace and isinstance(kind, Bounded)):
+        raise ValueError("squares are published of numbers within bounds, with Laplace noise")
+    if squared and isinstance(people, WholeRows):
+        raise ValueError("squares are not published of people whose inputs are private, too")
     if laplace and absolute_sensitivity(sketch, groups) > 1 << sketch.bits:
         raise ValueError(
             "one person could move this sketch by more than 1 in the 1-norm: the sizes of the "
@@ -272,11 +287,12 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
     if isinstance(people, WholeRows):
         value_bits = value_bits_for_rows(sketch, std, budget.mechanism)
     else:
-        value_bits = value_bits_for(sketch, std, counts, budget.mechanism)
+        value_bits = value_bits_for(sketch, std, counts, budget.mechanism, squared)
     # Without fractions in T, labels and counts need none; the noise is then the least there is.
     if laplace and sketch.bits == 0 and kind.whole is not None and kind.whole <= 1 << value_bits:
         whole, value_bits = kind.whole, 0
-    bits, count, most = sketch.bits + value_bits, rows * outputs, whole << value_bits
+    bits, most = sketch.bits + value_bits, whole << value_bits
+    count = (rows + squared) * outputs
     scale = math.ldexp(std, bits)
     if laplace:
         scale = laplace_scale(budget.epsilon, moving * (whole << bits), budget.parts)
@@ -296,12 +312,16 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
         )
     # T u, exactly: |entries| stay below 2^62 by the choice of value_bits.
     if isinstance(people, Bins):
-        total = sketch.matrix.astype(np.int64) @ people.sums(kind, most)
+        sums = people.sums(kind, most, squared)
+        total = sketch.matrix.astype(np.int64) @ sums[:, :outputs]
+        if squared:
+            last = absolute_columns(sketch.matrix) @ sums[:, outputs:]
+            total = np.vstack([total, last])
     elif isinstance(people, WholeRows):
         total = multiply(sketch, people.sums(kind, most))
     else:
         assert values is not None
-        total = _sum_rows(sketch.matrix, kind, values, most)
+        total = _sum_rows(sketch.matrix, kind, values, most, squared)
     if commit is not None:
         commit()
     if rehearsal is not None:
@@ -311,7 +331,7 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
     else:
         noisy = total
     return NoisySketch(
-        values=frozen(noisy[:, 0].copy() if flat else noisy),
+        values=frozen(noisy[:rows, 0].copy() if flat else noisy[:rows].copy()),
         bits=bits,
         sigma=budget.part_sigma,
         sensitivity=sensitivity,
@@ -322,16 +342,23 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
         private=rehearsal is None and std > 0,
         mechanism=budget.mechanism,
         whole=whole,
+        squares=frozen(noisy[rows].copy()) if squared else None,
     )
 
 
 # Proof: release.md
-def _sum_rows(matrix: NDArray[np.int32], kind: Kind, values: NDArray[Any], most: int) -> Integers:
-    """Return T u (r, D), summed over blocks of rows."""
-    total = np.zeros((matrix.shape[0], kind.columns), dtype=np.int64)
+def _sum_rows(
+    matrix: NDArray[np.int32], kind: Kind, values: NDArray[Any], most: int, squared: bool
+) -> Integers:
+    """Return T u (r, D), summed over blocks of rows; with ``squared`` a row of squares below it."""
+    rows = matrix.shape[0]
+    total = np.zeros((rows + squared, kind.columns), dtype=np.int64)
     for begin in range(0, len(values), BLOCK):
         u = kind.steps(values[begin : begin + BLOCK], most)
-        total += matrix[:, begin : begin + BLOCK].astype(np.int64) @ u
+        block = matrix[:, begin : begin + BLOCK]
+        total[:rows] += block.astype(np.int64) @ u
+        if squared:
+            total[rows] += absolute_columns(block) @ squares(u, most)
     return total
 
 
@@ -341,13 +368,20 @@ def value_bits_for(
     noise_std: float,
     counts: Sequence[int] | Integers | None = None,
     mechanism: Mechanism = "gaussian",
+    squared: bool = False,
 ) -> int:
     """Return the finest grid for u on which neither the sums nor the noise can leave int64.
 
-    With ``counts``, so many people share each column of T.
+    With ``counts``, so many people share each column of T.  With ``squared`` the sum of squares
+    fits, too: (u − 1/2)² is at most 1/4.
     """
     noise = _reach_of_noise(sketch, noise_std, mechanism)
-    return _bits_within(_largest_sum(sketch.matrix, counts) + noise)
+    largest = _largest_sum(sketch.matrix, counts)
+    if not squared:
+        return _bits_within(largest + noise)
+    quarters = (absolute_columns(sketch.matrix)[None] + 3) // 4
+    largest = max(largest, _largest_sum(quarters, counts))
+    return min(MOST_SQUARED_BITS, _bits_within(largest + noise))
 
 
 # Proof: whole_rows.md
@@ -379,7 +413,7 @@ def _bits_within(reach: int) -> int:
 
 
 # Proof: release.md
-def _largest_sum(matrix: NDArray[np.int32], counts: Sequence[int] | Integers | None) -> int:
+def _largest_sum(matrix: NDArray[Any], counts: Sequence[int] | Integers | None) -> int:
     """Return how far a published value, or the sum in a bin, can go if every u is 1."""
     if counts is None:
         row_sums = np.zeros(matrix.shape[0], dtype=np.int64)

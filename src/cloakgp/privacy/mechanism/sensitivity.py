@@ -198,12 +198,18 @@ def absolute_sensitivity(sketch: Sketch, groups: ArrayLike | None = None) -> int
     """
     matrix, _ = _checked(sketch)
     people = matrix.shape[1]
-    lengths = [np.abs(block).sum(axis=0) for block in column_blocks(matrix)]
     codes = np.arange(people) if groups is None else owner_codes(groups, people)
     # Python's integers, which do not end.
     owned = np.zeros(people, dtype=object)
-    np.add.at(owned, codes, np.concatenate([*lengths, np.zeros(0, dtype=np.int64)]).astype(object))
+    np.add.at(owned, codes, absolute_columns(matrix).astype(object))
     return int(max(owned, default=0))
+
+
+# Proof: groups.md
+def absolute_columns(matrix: NDArray[np.int32]) -> Integers:
+    """Return the 1-norm of each column, in steps of the grid."""
+    lengths = [np.abs(block).sum(axis=0) for block in column_blocks(matrix)]
+    return np.concatenate([*lengths, np.zeros(0, dtype=np.int64)])
 
 
 # Proof: groups.md
