@@ -9,7 +9,6 @@ import contextlib
 import datetime
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -30,7 +29,7 @@ MAX_TABLE_ROWS = 60
 #: Letters that the name of a column may always take.
 LEAST_HEADER = 9
 #: What an error repeats of the command line, paths for instance, is cut if it is longer than this.
-_LONG_WORD = re.compile(r"\S{1000,}")
+MAX_WORD_LETTERS = 1000
 
 
 def screen() -> Console:
@@ -47,8 +46,11 @@ def say(console: Console, text: str) -> None:
 
 def print_error(text: str) -> None:
     """Print an error on stderr."""
-    short = _LONG_WORD.sub(lambda word: brief(word[0]), text)
-    safe = "\n".join(printable(line) for line in short.splitlines())
+    lines = [
+        " ".join(brief(word) if len(word) >= MAX_WORD_LETTERS else word for word in line.split(" "))
+        for line in text.splitlines()
+    ]
+    safe = "\n".join(map(printable, lines))
     console = Console(stderr=True, highlight=False)
     message = Text.assemble(("error: ", "bold red"), safe)
     # A terminal gets wrapped words; a file or pipe gets the line as it is.
