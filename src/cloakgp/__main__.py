@@ -27,6 +27,11 @@ def main() -> None:
 
         print(f"cloakgp {__version__}")
         return
+    if sys.argv[1:] in ([], ["--help"]):
+        from cloakgp.cli.front import print_help
+
+        print_help()
+        return
     from cloakgp.cli.app import app
 
     try:

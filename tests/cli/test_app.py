@@ -1,5 +1,9 @@
 """The commands and their help; each ends in an exit code and one paragraph."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from command_line import PLAN, SECRET, SPEND, fails, run
 
@@ -71,3 +75,17 @@ def test_an_error_of_the_system_without_a_number_is_only_named(data, tmp_path, m
     monkeypatch.setattr(Job, "release", blurt)
     text = fails(run("release", data, *SPEND, "--out", tmp_path / "out"), "error: OSError")
     assert SECRET not in text
+
+
+def test_the_help_of_all_is_printed_before_anything_heavy_is_loaded():
+    script = (
+        "import sys; sys.argv = ['cloakgp', '--help']; from cloakgp.__main__ import main; main(); "
+        "print({'numpy', 'pandas', 'sklearn'} & set(sys.modules))"
+    )
+    env = {**os.environ, "COLUMNS": "120"}
+    shown = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
+    whole = "import sys; sys.argv = ['cloakgp', '--help']; from cloakgp.cli.app import app; app()"
+    same = subprocess.run([sys.executable, "-c", whole], env=env, capture_output=True, text=True)
+    assert shown.stdout.splitlines()[-1] == "set()"
+    assert shown.stdout.splitlines()[:-1] == same.stdout.splitlines()
+    assert "--version" in same.stdout

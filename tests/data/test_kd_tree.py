@@ -71,3 +71,39 @@ def test_it_comes_back_from_numbers():
     for name in ("which", "at", "children", "numbers"):
         np.testing.assert_array_equal(getattr(back, name), getattr(tree, name))
     assert np.all(np.isfinite(tree.to_array()))
+
+
+def edges(tree):
+    """Numbers at and next to every threshold, and far away."""
+    at = tree.at[tree.children[:, 0] >= 0]
+    near = [at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)]
+    return np.concatenate([*near, [-1e308, 1e308, 0.0, -0.0]])[None]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        RNG.normal(size=400),
+        RNG.gamma(0.1, size=400),
+        np.repeat(np.arange(30.0), 4),
+        1e300 * RNG.normal(size=400),
+        np.concatenate([RNG.normal(size=300), [1e12]]),
+        np.array([1.0, 1.0 + 2.0**-52, 1.0 + 2.0**-51, 5.0]),
+        np.zeros(5),
+    ],
+    ids=["normal", "crowded", "whole numbers", "huge", "far away", "neighbours", "one point"],
+)
+@pytest.mark.parametrize("leaves", [1, 2, 40, 300])
+def test_one_feature_is_looked_up_and_ends_at_the_same_leaves(x, leaves):
+    tree = grow(x[None], leaves)
+    for features in (x[None], edges(tree)):
+        assert tree.leaves(features).tolist() == walked(tree, features)
+
+
+def test_many_thresholds_of_one_feature_have_a_table_or_are_searched():
+    even, crowded = (
+        grow(np.linspace(0.0, 1.0, 999)[None], 300),
+        grow(RNG.gamma(0.01, size=(1, 400)), 99),
+    )
+    assert even._table is not None
+    assert crowded._table is None

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import warnings
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -34,7 +34,8 @@ from cloakgp.cli.commands import (
     verify,
     web,
 )
-from cloakgp.cli.options import flag, in_options
+from cloakgp.cli.front import HELP, Debug, Version
+from cloakgp.cli.options import in_options
 from cloakgp.cli.terminal import print_error
 from cloakgp.errors import printable
 from cloakgp.threads import one_thread
@@ -105,15 +106,15 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Publish a curve or a map of one private column, with differential privacy.",
+    help=HELP,
 )
 
 
 @app.callback(invoke_without_command=True)
 def _root(
     ctx: typer.Context,
-    version: Annotated[bool, flag("--version", "Print the version")] = False,
-    debug: Annotated[bool, flag("--debug", "Show where an unexpected error happened")] = False,
+    version: Version = False,
+    debug: Debug = False,
 ) -> None:
     ctx.obj = RunState(debug=debug)
     if version:

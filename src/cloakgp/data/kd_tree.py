@@ -17,6 +17,9 @@ Array = NDArray[np.float64]
 #: People who walk down the tree at a time: few enough for the fastest memory.
 PEOPLE_AT_A_TIME = 1 << 14
 
+#: Cells of a look-up table for one feature: fewer first.
+TABLE_CELLS = (1 << 10, 1 << 12, 1 << 14, 1 << 16)
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -49,6 +52,58 @@ class Tree:
         """Return the number of the leaf of each of ``rows`` (n, d)."""
         return self.numbers[self.leaves(rows.T)]
 
+    @cached_property
+    def _intervals(self) -> tuple[Array, NDArray[np.intp]] | None:
+        """The thresholds of one feature in order, and the leaves between them; None for more."""
+        inner = self.children[:, 0] >= 0
+        if np.any(self.which[inner]):
+            return None
+        thresholds: list[float] = []
+        leaves: list[int] = []
+        todo, node = [], 0
+        while True:
+            while inner[node]:
+                todo.append(node)
+                node = int(self.children[node, 0])
+            leaves.append(node)
+            if not todo:
+                break
+            here = todo.pop()
+            thresholds.append(float(self.at[here]))
+            node = int(self.children[here, 1])
+        return np.array(thresholds), np.array(leaves, dtype=np.intp)
+
+    @cached_property
+    def _table(self) -> tuple[float, float, NDArray[np.int32], Array] | None:
+        """Cells of equal width with at most one threshold in each, if there are not too many."""
+        if self._intervals is None:
+            return None
+        thresholds = self._intervals[0]
+        if len(thresholds) < 2 or not np.all(np.diff(thresholds) > 0.0):
+            return None
+        low, width = float(thresholds[0]), float(thresholds[-1] - thresholds[0])
+        for cells in TABLE_CELLS:
+            scale = cells / width
+            where = _cells_of(thresholds, low, scale, cells)
+            if np.isfinite(scale) and np.all(np.diff(where) > 0):
+                at = np.full(cells + 1, np.inf)
+                at[where] = thresholds
+                before = np.searchsorted(where, np.arange(cells + 1)).astype(np.int32)
+                return low, scale, before, at
+        return None
+
+    def _leaves_of_one(self, x: Array) -> NDArray[np.intp]:
+        """Return the leaves of one feature (n,): how many thresholds are below it says which."""
+        assert self._intervals is not None
+        thresholds, leaves = self._intervals
+        if self._table is None:
+            return leaves[np.searchsorted(thresholds, x, side="left")]
+        # Cells are in the order of x, whatever is rounded: those before hold smaller thresholds
+        # alone, those behind larger ones, and the one in the same cell is compared.
+        low, scale, before, at = self._table
+        cell = _cells_of(x, low, scale, len(at) - 1)
+        return leaves[before[cell] + (x > at[cell])]
+
     def leaves(self, features: Array) -> NDArray[np.intp]:
         """Return the node at which each column of ``features`` (d, n) ends."""
         step = PEOPLE_AT_A_TIME
@@ -57,6 +112,8 @@ class Tree:
         return np.concatenate(some) if some else np.zeros(0, dtype=np.intp)
 
     def _leaves(self, features: Array) -> NDArray[np.intp]:
+        if self._intervals is not None:
+            return self._leaves_of_one(features[0])
         flat = features.T.ravel()
         starts = np.arange(features.shape[1]) * len(features)
         node = np.zeros(features.shape[1], dtype=np.intp)
@@ -73,6 +130,13 @@ class Tree:
             node[walking] = left[here] + right
             walking = walking[inner[node[walking]]]
         return node
+
+
+def _cells_of(x: Array, low: float, scale: float, last: int) -> NDArray[np.intp]:
+    """Return the cell of each x: rounding never changes their order."""
+    with np.errstate(over="ignore"):
+        place = (x - low) * scale
+    return np.clip(place, 0.0, last).astype(np.intp)
 
 
 def grow(

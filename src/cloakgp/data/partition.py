@@ -51,6 +51,10 @@ KEYS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC
 #: The key of the hash by which rows are looked at.
 LOOK_KEY = 0x452821E638D01377
 
+#: Rows whose hashes are summed at a time; and in a block first the rows with the smallest hashes
+#: are looked at, so many times as many as are wanted.
+HASHED_AT_A_TIME, SPARE = 1 << 14, 2
+
 
 class PublicPart(Protocol):
     """A block of rows, which reads itself: small enough to be sent to a worker."""
@@ -296,6 +300,12 @@ def _hashed(part: PublicPart) -> tuple[Array, Hashes]:
 def _some(rows: Array, hashes: Hashes, chosen: NDArray[np.bool_], most: int | None) -> _Rows:
     if not chosen.any():
         return _Rows(rows[:0], np.zeros(0, dtype=np.int64), hashes[:0])
+    if most is not None and SPARE * most < np.count_nonzero(chosen):
+        # The smallest hashes are enough if there are so many different rows among them.
+        limit = np.partition(hashes, SPARE * most - 1)[SPARE * most - 1]
+        few = _some(rows, hashes, hashes <= limit, None)
+        if len(few.rows) >= most:
+            return _Rows(few.rows[:most], few.people[:most], few.hashes[:most])
     ones = np.ones(int(chosen.sum()), dtype=np.int64)
     return _merged(_Rows(rows[chosen], ones, hashes[chosen]), most)
 
@@ -422,16 +432,24 @@ def hash_rows(X: Array, key: np.uint64) -> Hashes:
 
 def mixed(x: Hashes) -> Hashes:
     """The finaliser of splitmix64: every bit of x moves about half of the bits."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    moved = x >> np.uint64(30)
+    moved ^= x
+    moved *= np.uint64(0xBF58476D1CE4E5B9)
+    other = moved >> np.uint64(27)
+    moved ^= other
+    moved *= np.uint64(0x94D049BB133111EB)
+    np.right_shift(moved, np.uint64(31), out=other)
+    moved ^= other
+    return moved
 
 
 def sum_hashes(X: Array) -> Hashes:
     """Return the sum of the hashes of rows under each of four keys: what a fingerprint adds up."""
-    return np.array(
-        [hash_rows(X, np.uint64(key)).sum(dtype=np.uint64) for key in KEYS], dtype=np.uint64
-    )
+    sums = np.zeros(len(KEYS), dtype=np.uint64)
+    for start in range(0, len(X), HASHED_AT_A_TIME):
+        some = X[start : start + HASHED_AT_A_TIME]
+        sums += [hash_rows(some, np.uint64(key)).sum(dtype=np.uint64) for key in KEYS]
+    return sums
 
 
 def fingerprint(sums: Iterable[Hashes]) -> str:

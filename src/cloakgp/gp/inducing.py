@@ -9,7 +9,6 @@ import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
@@ -114,6 +113,9 @@ def _standardise(rows: Array, weights: Array) -> Array:
 
 def _nearest_centres(rows: Array, weights: Array, size: int) -> NDArray[np.intp]:
     """Index of the nearest of `size` k-means centres, for every distinct row."""
+    # Here, since it takes long to load and those who only read a release do not need it.
+    from sklearn.cluster import KMeans
+
     limit = max(_SEARCH_ROWS, _SEARCH_ROWS_PER_CENTRE * size)
     search = np.arange(len(rows))
     if len(rows) > limit:

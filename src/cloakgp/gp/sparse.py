@@ -40,6 +40,8 @@ SMALLEST_NOISE = 1e-10
 #: A surrogate picks inducing inputs until they leave this share of the variance that inputs
 #: explain, or as little as people at a row scatter, or so many.
 SURROGATE_RTOL, SURROGATE_MOST_PIVOTS = 1e-2, 200
+#: How much people's f vary is seen by all pairs of at most so many, evenly taken from all.
+MAX_PAIRED = 1500
 
 #: A matrix is stored by its entries if no more than this share of them is not zero.
 FEW_ENTRIES = 0.1
@@ -167,7 +169,9 @@ class Surrogate(SparseModel):
     ) -> None:
         own = variances(kernel, X)
         # How much f varies from person to person: a level that all share needs no pivots.
-        varying = max(float(np.mean(own)) - mean_over_pairs(kernel, X), 1e-12 * float(np.max(own)))
+        some = X[:: -(-len(X) // MAX_PAIRED)]
+        apart = float(np.mean(own)) - mean_over_pairs(kernel, some)
+        varying = max(apart, 1e-12 * float(np.max(own)))
         # Where many people are gathered, more can be told of: as much as their means scatter.
         scatter = float(np.mean(divide_noise(noise_variance, counts)))
         tolerance = min(SURROGATE_RTOL * varying, scatter)

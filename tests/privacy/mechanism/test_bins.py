@@ -264,6 +264,18 @@ def test_sums_of_a_billion_people_fit():
         value_bits_for(sketch, 4.0, np.full(PLACES, 10**11))
 
 
+@pytest.mark.parametrize("most", [1, 9, 1 << 30, 1 << 40])
+def test_sums_in_floating_point_are_those_of_integers(most):
+    """Also on the finest grid, where 8,192 people at a time are as many as can be."""
+    at = np.random.default_rng(0).integers(0, 3, 20_000)
+    y = np.concatenate([np.ones(19_000), np.random.default_rng(1).uniform(size=1000)])
+    kind = Bounded([0.0], [1.0])
+    found = core._sum_block(Block(at, y), kind=kind, bins=4, most=most, squared=False)
+    u = kind.steps(kind.checked(y, len(y)), most)[:, 0].tolist()
+    wanted = [sum(each for each, place in zip(u, at, strict=True) if place == c) for c in range(4)]
+    assert found.sums[:, 0].tolist() == wanted
+
+
 def test_counts_of_one_need_the_grid_of_a_plain_sketch():
     sketch = random_sketch(5, 40)
     assert value_bits_for(sketch, 4.0, np.ones(40, dtype=np.int64)) == value_bits_for(sketch, 4.0)

@@ -57,14 +57,14 @@ class Column(ABC):
     kind: ClassVar[str]
 
     @property
-    @abstractmethod
     def width(self) -> int:
         """How many columns of the model it takes."""
+        return 1 + self._has_flag
 
     @property
-    @abstractmethod
     def spreads(self) -> tuple[float | None, ...]:
         """The spread of each column of the model for the default prior; None: that of X."""
+        return (None, FLAG_SPREAD) if self._has_flag else (None,)
 
     @abstractmethod
     def codes(self, values: pd.Series, where: str) -> Array:
@@ -215,14 +215,6 @@ class Number(Column):
             object.__setattr__(self, name, float(value))
         if not self.scale >= 1.0 / LARGEST_SHIFT:
             raise ValueError(f"scale of a Number must be positive, got {self.scale!r}")
-
-    @property
-    def width(self) -> int:
-        return 1 + self._has_flag
-
-    @property
-    def spreads(self) -> tuple[float | None, ...]:
-        return (None, FLAG_SPREAD) if self._has_flag else (None,)
 
     def codes(self, values: pd.Series, where: str) -> Array:
         return as_numbers(values, where, missing=self._has_flag)
@@ -391,14 +383,6 @@ class Date(Column):
         if not isinstance(self.utc, bool):
             raise ValueError(f"utc of a Date must be True or False, got {self.utc!r}")
 
-    @property
-    def width(self) -> int:
-        return 1 + self._has_flag
-
-    @property
-    def spreads(self) -> tuple[float | None, ...]:
-        return (None, FLAG_SPREAD) if self._has_flag else (None,)
-
     def codes(self, values: pd.Series, where: str) -> Array:
         return as_days(values, self.origin, where, utc=self.utc, missing=self._has_flag)
 
@@ -450,10 +434,6 @@ class Boolean(Column):
     def __post_init__(self) -> None:
         if not isinstance(self.missing, bool):
             raise ValueError(f"missing of a Boolean must be True or False, got {self.missing!r}")
-
-    @property
-    def width(self) -> int:
-        return 1 + self.missing
 
     @property
     def spreads(self) -> tuple[float | None, ...]:

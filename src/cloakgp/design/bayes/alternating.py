@@ -106,22 +106,25 @@ def column_update(h: Array, e: Array, a: Array, tau: float = 0.0) -> tuple[Array
     return t, mu
 
 
-def alternate(problem: DenseProblem, T: Array, gap: float, bound: float = np.inf) -> Array:
+def alternate(problem: DenseProblem, T: Array, gap: float, target: float | None = None) -> Array:
     """Improve decoder and columns in turn, until they meet ``gap`` or no longer get better.
 
-    It also ends where no sketch can have a value below ``bound``.  A step towards the new columns
-    goes down, and keeps all lengths at most 1.
+    With a ``target`` certificates are quick ones, and it also ends where no sketch can have a value
+    below it.  A step towards the new columns goes down, and keeps all lengths at most 1.
     """
     Q, R, f = problem.decode(T)
     step, best, least, patience = 1.0, T, np.inf, PATIENCE_ROUNDS
     for number in range(int(np.clip(MAX_WORK_ENTRIES // T.size, MIN_ROUNDS, MAX_ROUNDS))):
         if number % CHECK_EVERY == 0:
-            found = certify(problem, columns_of(T), gap=GAP_SHARE * gap)
+            tight = target is None
+            found = certify(problem, columns_of(T), gap=GAP_SHARE * gap, tight=tight)
             looseness = found.value - found.bound
             patience = PATIENCE_ROUNDS if looseness < 0.5 * least else patience - CHECK_EVERY
             if looseness < least:
                 best, least = T, looseness
-            if found.meets(GAP_SHARE * gap) or found.bound >= bound or patience <= 0:
+            if found.meets(GAP_SHARE * gap) or patience <= 0:
+                break
+            if target is not None and (found.meets(gap) or found.bound >= target):
                 break
         # Q (a v + Y l), (r, N): the scores in the basis of the sketch's rows.
         Y = (problem.V - Q.T @ T) @ problem.L

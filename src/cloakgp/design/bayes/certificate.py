@@ -85,12 +85,18 @@ class CertifiedSketch:
 
 
 def certify(
-    people: Population, columns: Columns, *, gap: float = 0.0, prices: Array | None = None
+    people: Population,
+    columns: Columns,
+    *,
+    gap: float = 0.0,
+    prices: Array | None = None,
+    tight: bool = True,
 ) -> Certificate:
     """Return the value of a sketch and a lower bound on the value of any.
 
     ``prices`` is a matrix P that prices people, by default that of the sketch, improved.  The bound
-    is tightened until it meets ``gap``.
+    is tightened until it meets ``gap``; what takes longest comes last, unless it is not to be
+    ``tight``.
     """
     decoder = decode(people, columns)
     own, sigma2 = float(np.sum(decoder.Q**2)), people.sigma**2
@@ -115,7 +121,7 @@ def certify(
         root = dual.Omega @ root
         P = root @ root.T
     worth = (gap * SCALING_MAX_GAP_RATIO or np.inf) * value
-    if dearest is not None and gap * value < value - best <= worth:
+    if tight and dearest is not None and gap * value < value - best <= worth:
         sums, dual, f = dearest
         K = best_scaling(dual, enough=f - 0.5 * gap * value + sums.mu)
         best = max(best, people.floor + dual_bound(people, decoder, sums, dual, K, f))

@@ -120,11 +120,12 @@ def rough_bayes(prior: Prior, gap: float, *, start: Array, target: float) -> tup
         design = bayes(prior, gap=gap)
         return design, design.value * (1.0 - design.gap)
     target /= people.unit
-    found = certify(people, columns_of(start), gap=gap)
-    T, problem = start, DenseProblem.from_population(people)
-    if not (found.meets(gap) or found.bound >= target):
+    found = certify(people, columns_of(start), gap=gap, tight=False)
+    T, decided = start, found.meets(gap) or found.bound >= target
+    if not decided:
+        problem = DenseProblem.from_population(people)
         T = _rough_sketch(problem, gap)
-        T = alternate(problem, T, gap, bound=target)
+        T = alternate(problem, T, gap, target)
         found = certify(people, columns_of(T), gap=gap)
     value = (found.value + people.tail) * people.unit
     bound = found.bound * people.unit
@@ -143,7 +144,7 @@ def _rough_sketch(problem: DenseProblem, gap: float) -> Array:
             T = initial_sketch(coarse)
         else:  # larger groups are made of smaller ones
             T = T[:, member[np.unique(new, return_index=True)[1]]]
-        member, T = new, alternate(coarse, T, gap)
+        member, T = new, alternate(coarse, T, gap, np.inf)
         _, size, directions = np.linalg.svd(T, full_matrices=False)
         r = max(1, int(np.sum(size > ROUGH_RTOL * size[0])))
         T = size[:r, None] * directions[:r]

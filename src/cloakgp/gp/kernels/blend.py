@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from cloakgp.gp.kernels.gibbs import PointFunction, shown
+from cloakgp.gp.kernels.gibbs import PlaceKernel, PointFunction, shown
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ class Logistic:
         return {"center": self.center, "width": self.width, "dimension": self.dimension}
 
 
-class Blend(Kernel):  # type: ignore[misc, unused-ignore]
+class Blend(PlaceKernel):
     """Covariance of w(x) f(x) + (1 − w(x)) g(x) for independent f and g with kernels k_f and k_g.
 
     k(x, x') = w(x) k_f(x, x') w(x') + (1 − w(x)) k_g(x, x') (1 − w(x')): the paper's section 5.3.
@@ -217,16 +217,6 @@ class Blend(Kernel):  # type: ignore[misc, unused-ignore]
         f_diag: Array = weights**2 * self.k_f.diag(X)
         g_diag: Array = (1.0 - weights) ** 2 * self.k_g.diag(X)
         return f_diag + g_diag
-
-    def is_stationary(self) -> bool:
-        """Return False: the weights depend on the place.
-
-        Returns
-        -------
-        stationary : bool
-            Always False.
-        """
-        return False
 
     @property
     def requires_vector_input(self) -> bool:

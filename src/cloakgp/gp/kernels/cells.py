@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
-from sklearn.gaussian_process.kernels import Kernel
+
+from cloakgp.gp.kernels.gibbs import PlaceKernel
 
 Array = NDArray[np.float64]
 
 
-class Cells(Kernel):  # type: ignore[misc, unused-ignore]
+class Cells(PlaceKernel):
     """Piecewise constant kernel: k(x, x') is 1 if both have the same nearest centre, else 0.
 
     It has no hyperparameters; multiply by a ConstantKernel for another variance than 1, and add a
@@ -83,31 +84,6 @@ class Cells(Kernel):  # type: ignore[misc, unused-ignore]
         right = left if Y is None else self.cells(Y)
         K = (left[:, np.newaxis] == right).astype(np.float64)
         return (K, np.empty((*K.shape, 0))) if eval_gradient else K
-
-    def diag(self, X: ArrayLike) -> Array:
-        """Return the diagonal of k(X, X): ones.
-
-        Parameters
-        ----------
-        X : array of shape (n, L)
-            Rows of the model.
-
-        Returns
-        -------
-        variances : array of shape (n,)
-            The prior variance at each row.
-        """
-        return np.ones(len(np.atleast_2d(np.asarray(X))))
-
-    def is_stationary(self) -> bool:
-        """Return False: the covariance depends on the place, not only on the distance.
-
-        Returns
-        -------
-        stationary : bool
-            Always False.
-        """
-        return False
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -17,7 +17,36 @@ PointFunction = Callable[[Array], ArrayLike]
 Bounds = tuple[float, float] | ArrayLike | str
 
 
-class Gibbs(Kernel):  # type: ignore[misc, unused-ignore]
+class PlaceKernel(Kernel):  # type: ignore[misc, unused-ignore]
+    """A kernel that depends on the place, not only on the distance; of variance 1 by default."""
+
+    def diag(self, X: ArrayLike) -> Array:
+        """Return the diagonal of k(X, X): ones.
+
+        Parameters
+        ----------
+        X : array of shape (n, L)
+            Rows of the model.
+
+        Returns
+        -------
+        variances : array of shape (n,)
+            The prior variance at each row.
+        """
+        return np.ones(len(np.atleast_2d(np.asarray(X))))
+
+    def is_stationary(self) -> bool:
+        """Return False: the covariance depends on the place, not only on the distance.
+
+        Returns
+        -------
+        stationary : bool
+            Always False.
+        """
+        return False
+
+
+class Gibbs(PlaceKernel):
     """Squared-exponential kernel whose lengthscale depends on the place (Gibbs, Paciorek).
 
     k(x, x') = Π_l √(2 l_l(x) l_l(x') / (l_l(x)² + l_l(x')²)) · exp(−Σ_l (x_l − x'_l)² /
@@ -116,31 +145,6 @@ class Gibbs(Kernel):  # type: ignore[misc, unused-ignore]
         else:
             squared = (scaled[:, np.newaxis, :] - scaled[np.newaxis, :, :]) ** 2
         return K[:, :, np.newaxis] * squared
-
-    def diag(self, X: ArrayLike) -> Array:
-        """Return the diagonal of k(X, X): ones.
-
-        Parameters
-        ----------
-        X : array of shape (n, L)
-            Rows of the model.
-
-        Returns
-        -------
-        variances : array of shape (n,)
-            The prior variance at each row.
-        """
-        return np.ones(len(np.atleast_2d(np.asarray(X))))
-
-    def is_stationary(self) -> bool:
-        """Return False: the covariance depends on the place, not only on the distance.
-
-        Returns
-        -------
-        stationary : bool
-            Always False.
-        """
-        return False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Gibbs) or type(self) is not type(other):

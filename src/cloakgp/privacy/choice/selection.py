@@ -22,8 +22,8 @@ from opendp.metrics import linf_distance
 from opendp.mod import enable_features
 
 from cloakgp.privacy.accounting.spends import Spend
-from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON
-from cloakgp.privacy.mechanism.numbers import as_number, is_whole
+from cloakgp.privacy.mechanism.calibration import checked_epsilon
+from cloakgp.privacy.mechanism.numbers import is_whole
 
 enable_features("contrib")
 
@@ -218,10 +218,4 @@ def check_choice(epsilon: float, mechanism: str) -> float:
             "mechanism must be 'exponential', 'permute-and-flip' or 'generalised', "
             f"got {mechanism!r}"
         )
-    number = as_number("epsilon", epsilon)
-    if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
-        raise ValueError(
-            f"epsilon must lie between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}, "
-            f"got {epsilon!r}"
-        )
-    return number
+    return checked_epsilon(epsilon)

@@ -26,6 +26,8 @@ from cloakgp.privacy.mechanism.outputs import Integers, Kind, squares
 
 #: Seconds to wait for a block: if Dask gives up on one whose workers die, joblib is not told.
 PATIENCE = 3600.0
+#: Whole numbers up to this one, and sums of them that are not larger, are exact in floating point.
+EXACT_FLOATS = 1 << 53
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
@@ -248,6 +250,10 @@ def _sum_block(batch: Batch, *, kind: Kind, bins: int, most: int, squared: bool)
     if squared:
         u = np.hstack([u, squares(u, most)])
     U = np.zeros((bins, u.shape[1]), dtype=np.int64)
-    for column in range(u.shape[1]):
-        np.add.at(U[:, column], at, u[:, column])
+    # Sums over so many people are exact in floating point.
+    exact = max(1, EXACT_FLOATS // max(most, 1))
+    for some in (slice(start, start + exact) for start in range(0, len(at), exact)):
+        for column in range(u.shape[1]):
+            sums = np.bincount(at[some], u[some, column], minlength=bins)
+            U[:, column] += sums.astype(np.int64)
     return _Block(U, np.bincount(at, minlength=bins).astype(np.int64))
