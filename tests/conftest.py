@@ -70,16 +70,20 @@ def unspent(monkeypatch):
         monkeypatch.setattr(f"cloakgp.privacy.{name}", lambda *_, **__: pytest.fail("spent"))
 
 
-@pytest.fixture
-def few_settings(monkeypatch):
+@pytest.fixture(scope="module")
+def few_settings():
     """Settle few settings of a learnt prior of labels or counts: tests of decoding settle all."""
-    monkeypatch.setattr("cloakgp.release.mixture.MOST_SETTLED", 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cloakgp.release.mixture.MOST_SETTLED", 3)
+        yield
 
 
-@pytest.fixture
-def one_start(monkeypatch):
+@pytest.fixture(scope="module")
+def one_start():
     """Look for centres once: how good they are is not what is checked."""
-    monkeypatch.setattr("cloakgp.gp.inducing._KMEANS_STARTS", 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cloakgp.gp.inducing._KMEANS_STARTS", 1)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -159,7 +159,7 @@ def test_a_class_is_guarded_whatever_its_members_are():
 
 def story(folder):
     """Plan, search, release, save, load, read, draw, report, check and combine."""
-    X = np.random.default_rng(0).uniform(0.0, 80.0, (60, 1))
+    X = np.random.default_rng(0).uniform(0.0, 80.0, (40, 1))
     y = 100.0 + X[:, 0] / 2
     model = PrivateGPRegressor(bounds=(40, 200), inducing=8)
     private_bounds(y, [0.0, 50.0, 150.0, 200.0], epsilon=1.0)
@@ -169,7 +169,7 @@ def story(folder):
     model.fit(X, y, plan=plan).predict(X, return_std=True)
     grid = {"inducing": [4, 8]}
     PrivateGridSearch(model, grid, epsilon=0.5, cv=2).fit(X, y).predict(X)
-    for release in (heights(1), labels(1)):
+    for release in (heights(1, n=30), labels(1, n=30)):
         path = folder / f"{release.release_id}.cloakgp"
         release.save(path)
         loaded = Release.load(path)
@@ -181,10 +181,11 @@ def story(folder):
         loaded.plot()
         loaded.report(folder / "page.html")
     release.predict_proba(X[:5])
-    both = Release.combine([heights(1), heights(2)])
+    both = Release.combine([heights(1, n=30), heights(2, n=30)])
     both.sample_y(X[:5], 2)
 
 
+@pytest.mark.usefixtures("few_settings", "one_start")
 def test_no_factor_and_no_k_means_of_a_whole_story_has_a_second_thread(tmp_path):
     libraries, found = ThreadpoolController().lib_controllers, {}
     inner = [os.path.dirname(inspect.getfile(sys.modules[name])) for name in ALGEBRA]

@@ -430,19 +430,20 @@ def incidents_of(truth, rng):
 @pytest.mark.slow
 def test_rates_have_hardly_any_bias_on_the_scale_of_factors():
     # 42 releases of three truths at ε = 1, each of its own data.  The log error of one release,
-    # averaged over places, has a standard deviation near 0.2: the mean of 42 has 0.03, the mean of
-    # 14 of one truth 0.055.  Files of 0.2.0 predict 0.16 too high (0.2, 0.0 and 0.2).
+    # averaged over places, has a standard deviation near 0.12: the mean of 42 has 0.02, the mean of
+    # 14 of one truth 0.04.  The rates of 0.2.0 are 0.11 too high (0.12, 0.06 and 0.16).  A fixed
+    # kernel takes a tenth of the time of a learnt one.
     errors = {}
     for truth, (_, rate, _) in TRUTHS.items():
         for seed in range(14):
             x, exposure, t, at, cap = incidents_of(truth, np.random.default_rng(seed))
-            model = PrivateGPCountRegressor(cap=cap, epsilon=1.0, random_state=seed)
+            model = PrivateGPCountRegressor(RBF(2.0), cap=cap, epsilon=1.0, random_state=seed)
             found = model.fit(x, t, exposure=exposure).predict(at)
             right = incident_rate(at) if rate is None else rate(at[:, 0])
             errors.setdefault(truth, []).append(np.mean(np.log(found / right)))
     mean = {truth: np.mean(each) for truth, each in errors.items()}
-    assert abs(np.mean([*mean.values()])) < 0.1, mean
-    assert max(map(abs, mean.values())) < 0.2, mean
+    assert abs(np.mean([*mean.values()])) < 0.07, mean
+    assert max(map(abs, mean.values())) < 0.14, mean
 
 
 def test_a_release_of_an_earlier_version_predicts_means():

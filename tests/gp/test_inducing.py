@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.cluster import kmeans_plusplus
 
+from cloakgp.gp import inducing
 from cloakgp.gp.inducing import place_inducing, summarise
 
 
@@ -25,6 +27,15 @@ def test_number_gives_the_cluster_means():
     expected = np.array([group.mean(axis=0) for group in groups])
     order = np.lexsort(expected.T[::-1])
     np.testing.assert_allclose(centres, expected[order], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("shape", "size"), [((12, 1), 5), ((200, 2), 40), ((60, 9), 59)])
+def test_first_centres_are_those_of_scikit_learn(shape, size):
+    rng = np.random.default_rng(size)
+    rows, weights = rng.uniform(-1.0, 1.0, shape), rng.integers(1, 5, shape[0]).astype(float)
+    expected, _ = kmeans_plusplus(rows, size, sample_weight=weights, random_state=7)
+    found = inducing._kmeans_plusplus(rows, size, np.random.RandomState(7), weights)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_units_do_not_matter():

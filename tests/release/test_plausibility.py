@@ -109,7 +109,7 @@ def test_a_release_without_noise_that_is_restamped_verifies_but_is_suspected(kin
 
 @pytest.mark.parametrize("kind", ["two classes", "three classes", "iterations", "counts"])
 def test_labels_and_counts_without_noise_are_suspected_whatever_the_sketch(kind):
-    forged = designed(kind, 3.0)
+    forged = designed(kind, 8.0 if kind == "counts" else 3.0)  # two counts are too few to tell
     assert len(forged.sketch.matrix) < N / 2
     assert forged.verify().ok
     assert forged.verify().warnings

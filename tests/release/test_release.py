@@ -20,7 +20,10 @@ from cloakgp.privacy import Sketch, Spend, total_guarantee
 from cloakgp.release.file.archive import read_archive, write_archive
 from cloakgp.release.spec import Chosen
 
-pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning"),
+    pytest.mark.usefixtures("one_start"),
+]
 
 N = 30
 X = np.random.default_rng(0).uniform(0, 10, (N, 2))

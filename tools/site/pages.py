@@ -40,7 +40,7 @@ BELOW = {
     "project.md": ("security", "nist-800-226", "stability", "changelog", "contributing"),
     "proofs/index.md": (
         *("mechanism/calibration", "mechanism/release", "mechanism/discrete"),
-        "mechanism/laplace",
+        *("mechanism/laplace", "mechanism/grid", "mechanism/whole_rows"),
         *("mechanism/groups", "mechanism/bins", "mechanism/contributions"),
         *("mechanism/composition", "mechanism/postprocessing"),
         *("accounting/totals", "accounting/filter"),

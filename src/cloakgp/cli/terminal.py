@@ -29,7 +29,7 @@ MAX_TABLE_ROWS = 60
 #: Letters that the name of a column may always take.
 LEAST_HEADER = 9
 #: What an error repeats of the command line, paths for instance, is cut if it is longer than this.
-MAX_WORD_LETTERS = 1000
+_LONG_WORD = 1000  # characters
 
 
 def screen() -> Console:
@@ -46,15 +46,16 @@ def say(console: Console, text: str) -> None:
 
 def print_error(text: str) -> None:
     """Print an error on stderr."""
-    lines = [
-        " ".join(brief(word) if len(word) >= MAX_WORD_LETTERS else word for word in line.split(" "))
-        for line in text.splitlines()
-    ]
-    safe = "\n".join(map(printable, lines))
+    safe = "\n".join(printable(_cut_words(line)) for line in text.splitlines())
     console = Console(stderr=True, highlight=False)
     message = Text.assemble(("error: ", "bold red"), safe)
     # A terminal gets wrapped words; a file or pipe gets the line as it is.
     console.print(message, soft_wrap=not console.is_terminal)
+
+
+def _cut_words(line: str) -> str:
+    words = line.split(" ")
+    return " ".join(brief(word) if len(word) >= _LONG_WORD else word for word in words)
 
 
 def ask(question: str) -> str:

@@ -6,6 +6,7 @@ the same X gives the same points, and nothing here needs a seed or sees y.
 
 import operator
 import warnings
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -120,7 +121,8 @@ def _nearest_centres(rows: Array, weights: Array, size: int) -> NDArray[np.intp]
     search = np.arange(len(rows))
     if len(rows) > limit:
         search = np.random.default_rng(_SEED).choice(len(rows), limit, replace=False)
-    means = KMeans(size, n_init=_KMEANS_STARTS, random_state=_SEED)
+    start = partial(_kmeans_plusplus, weights=weights[search])
+    means = KMeans(size, init=start, n_init=_KMEANS_STARTS, random_state=_SEED)
     # One thread: sums come out the same every time, and the many short parallel steps of k-means
     # are far slower on cores that are busy with something else.
     with one_thread(), warnings.catch_warnings():
@@ -129,3 +131,37 @@ def _nearest_centres(rows: Array, weights: Array, size: int) -> NDArray[np.intp]
         means.fit(rows[search], sample_weight=weights[search])
     nearest: NDArray[np.intp] = pairwise_distances_argmin(rows, means.cluster_centers_)
     return nearest
+
+
+def _kmeans_plusplus(
+    rows: Array, size: int, random_state: np.random.RandomState, weights: Array
+) -> Array:
+    """Return the first centres: those of scikit-learn's k-means++, number for number.
+
+    Each is a row drawn in proportion to weight · (distance to the nearest centre so far)², the best
+    of a few draws. scikit-learn checks its own arguments at every centre, which takes longer than
+    the work where rows are few.
+    """
+    norms = np.einsum("ij,ij->i", rows, rows)
+
+    def squared_distances(ids: NDArray[np.intp]) -> Array:
+        distances: Array = -2.0 * (rows[ids] @ rows.T)
+        distances += norms[ids, np.newaxis]
+        distances += norms
+        return np.maximum(distances, 0.0, out=distances)
+
+    tries = 2 + int(np.log(size))
+    chosen = [random_state.choice(len(rows), p=weights / weights.sum())]
+    nearest = squared_distances(np.array(chosen))[0]
+    total = nearest @ weights
+    for _ in range(1, size):
+        drawn = random_state.uniform(size=tries) * total
+        ids = np.cumsum(weights * nearest).searchsorted(drawn)
+        ids = np.minimum(ids, len(rows) - 1)  # rounding may lead beyond the last
+        distances = squared_distances(ids)
+        np.minimum(nearest, distances, out=distances)
+        totals = distances @ weights[:, np.newaxis]
+        best = int(np.argmin(totals))
+        chosen.append(ids[best])
+        nearest, total = distances[best], totals[best]
+    return rows[chosen]

@@ -207,11 +207,7 @@ def settle_settings(
         weights = _weights_after_step(newton, models, prior, s, start)
     order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
     kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
-    settled: list[Decoder] = []
-    for k in kept:
-        settled.append(_settled(newton, models[k], start, s))
-        if len(settled) == 1:  # the others end near to where the likeliest setting does
-            start = settled[0].mean(settled[0].model.X, s)
+    settled = [_settled(newton, models[k], start, s) for k in kept]
     return Mixture.by_evidence(settled, prior[kept], s, kept)
 
 

@@ -24,6 +24,8 @@ from cloakgp.release import Combination
 from cloakgp.release.decode import decode, measurements, mixtures_of, prior_weights
 from cloakgp.release.latent import CountRelease, LabelRelease
 
+pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
+
 
 @pytest.mark.parametrize("name", ["bounds, noise, budgets", "places and rows"])
 def test_predictions_are_those_of_the_joint_gaussian_of_all_releases(name):
