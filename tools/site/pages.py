@@ -42,7 +42,7 @@ BELOW = {
         *("mechanism/calibration", "mechanism/release", "mechanism/discrete"),
         *("mechanism/laplace", "mechanism/grid", "mechanism/whole_rows"),
         *("mechanism/groups", "mechanism/bins", "mechanism/contributions"),
-        *("mechanism/composition", "mechanism/postprocessing"),
+        *("mechanism/squares", "mechanism/composition", "mechanism/postprocessing"),
         *("accounting/totals", "accounting/filter"),
         *("choice/selection", "choice/utility", "choice/bounds", "ledger/ledger"),
     ),
