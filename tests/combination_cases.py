@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
+from types import SimpleNamespace
 
 import numpy as np
 import opendp.measurements
@@ -43,6 +44,7 @@ from cloakgp.columns import Category, Date
 from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, total_guarantee
 from cloakgp.privacy.ledger import accounts
+from cloakgp.privacy.mechanism import whole_rows
 
 # ---------------------------------------------------------------------------------------- people
 
@@ -132,6 +134,10 @@ SEARCHED = ("groups", "max_contributions", "private bounds", "ledger")
 
 #: Partners of the choice between two kinds of noise, which is made from the public inputs.
 AUTO = ("groups", "several outputs", "three classes", "counts", "search", "ledger", "sorted by y")
+#: Partners of whole rows: all but combinations, which are refused where both were released.
+LATENT = ("several outputs", "two classes", "three classes", "counts", "iterations")
+OWNED_ROWS = ("groups", "max_contributions", "blocks")
+BEFORE = ("private bounds", "bounds grid", "search", "ledger")
 #: What was made for Gaussian noise has it; "volume" is the design that is found soonest.
 GAUSSIAN = {"mechanism": "gaussian", "design": "volume"}
 #: Nothing else is set, but for a fixed kernel and Laplace noise, which nearly everybody gets.
@@ -151,10 +157,15 @@ OPTIONS = {
     "blocks": Option(ways={"blocks": True}),
     "columns": Option(sets={"columns": RAW}),
     "ledger": Option(ways={"ledger": True}, names=("ledger", "dataset")),
-    "combine": Option(ways={"combine": "unknown"}, names=("releases", "people")),
+    "combine": Option(ways={"combine": "unknown"}, names=("releases",)),
     "plan": Option(ways={"plan": True}, names=("plan",)),
     "sorted by y": Option(ways={"sorted": True}),
     "gaussian": Option(sets=GAUSSIAN),
+    "whole rows": Option(
+        sets={"protect": "rows", "box": {"age": (0.0, 90.0)}},
+        names=("people",),
+        partners=(*LATENT, *OWNED_ROWS, *BEFORE, "columns", "plan", "sorted by y", "gaussian"),
+    ),
     # Variants of these.
     "bounds for single rows": Option(
         ways={"bounds": {"groups": False}}, partners=("groups", "max_contributions", "ledger")
@@ -211,6 +222,7 @@ EXCUSED = {
     "grid": "every choice of bounds has it",
     "quantiles": "public; which of the counts are the best",
     "inputs": "every choice of bounds has it",
+    "neighbours": "of whole rows; others than those here are audited in test_whole_rows.py",
 }
 
 
@@ -396,6 +408,15 @@ class Tape:
             yield
 
 
+@contextmanager
+def same_lots():
+    """Let the lots that decide which rows of a person count fall alike for neighbours."""
+    with pytest.MonkeyPatch.context() as patch:
+        lots = SimpleNamespace(token_bytes=lambda count: np.random.default_rng(1).bytes(count))
+        patch.setattr(whole_rows, "secrets", lots)
+        yield
+
+
 @cache
 def _doors():
     """Return where cloakgp has imported a measurement of OpenDP: module, name there, own name."""
@@ -465,7 +486,7 @@ class Runner:
         if case.ways.get("ledger"):
             ledger = Ledger(self.folder / f"{self.count}.ledger")
             ledger.open("people", 50.0, DELTA, create=True)
-        with tape.recording(), warnings.catch_warnings(record=True) as warned:
+        with tape.recording(), same_lots(), warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
                 settings = self._settings(table, y, ledger)
@@ -518,6 +539,8 @@ class Runner:
         """Return X and y in memory or in blocks: as the estimators take them."""
         if not self.case.ways.get("blocks"):
             X = table[self.case.inputs]
+            if "protect" in self.case.sets:
+                return X, y
             return (X if "columns" in self.case.sets else X.to_numpy()), y
         path, names = self._write(table, y)
         stated = self.case.sets.get("columns")
@@ -532,7 +555,8 @@ class Runner:
         return path, names
 
     def _arguments(self, table):
-        found = {}
+        told = "protect" in self.case.sets and "search" not in self.case.ways
+        found = {"people": N} if told else {}
         for name, value in self.case.fits.items():
             if isinstance(value, pd.DataFrame):
                 value = value[self.case.inputs]
@@ -718,6 +742,9 @@ def _columns(case, run):
         for member in release.members:
             arrays = member.contents()[1]
             X = PEOPLE[case.inputs]
+            if "protect" in case.sets:  # every bin counts as much as any other
+                found.append(np.ones((1, N)))
+                continue
             rows = member.check_points(X if "columns" in case.sets else X.to_numpy())
             apart = np.abs(rows[:, None] - arrays["X"][None]).max(axis=2)
             for name in (n for n in arrays if n.partition("_")[0] == "sketch"):

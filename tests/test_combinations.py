@@ -62,6 +62,14 @@ REFUSED = {
     "ledger & random_state": "cannot be recorded in a ledger",
     "ledger & no noise": "cannot be recorded in a ledger",
     "combine & no noise": "are the same one",
+    "private bounds & whole rows": "bounds that are chosen privately cannot be combined",
+    "bounds grid & whole rows": "bounds that are chosen privately cannot be combined",
+    "several outputs & whole rows": "several outputs cannot be combined with protect='rows'",
+    "iterations & whole rows": "iterations cannot be combined with protect='rows'",
+    "search & whole rows": "a private search cannot be combined with protect='rows'",
+    "blocks & whole rows": "data in blocks cannot be combined with protect='rows'",
+    "columns & whole rows": "columns cannot be combined with protect='rows'",
+    "gaussian & whole rows": "design cannot be combined with protect='rows'",
 }
 
 #: The least share of the stated ε that somebody's data have to reach: no audit passes because it

@@ -94,8 +94,11 @@ def _zero_release(plan: Plan, names: tuple[str, ...]) -> Release:
     """Return the release of a plan with zeros for what would be published."""
     spec = plan.spec
     rows, columns = len(plan.sketch.matrix), len(spec.lo)
+    shape: tuple[int, ...] = (rows,) if columns == 1 else (rows, columns)
+    if spec.rows is not None:
+        shape = (rows, spec.shares)
     zeros = NoisySketch(
-        values=np.zeros((rows,) if columns == 1 else (rows, columns), dtype=np.int64),
+        values=np.zeros(shape, dtype=np.int64),
         bits=plan.sketch.bits + (16 if spec.whole_steps is None else 0),
         sigma=spec.budget.part_sigma,
         sensitivity=spec.sensitivity,

@@ -18,6 +18,7 @@ from cloakgp.cli.terminal import ask, confirm
 from cloakgp.errors import CommandError
 from cloakgp.release.plan import Plan
 from cloakgp.release.search_plan import SearchPlan
+from cloakgp.release.statement import relation
 
 
 def check_consent(yes: bool) -> None:
@@ -40,6 +41,9 @@ def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
     if owners is None:
         whose = f"the people behind {people:,} rows, each taken to be another person's"
     before = f"{left}\n" if left else ""
+    rows_of = plan.spec.rows if isinstance(plan, Plan) else None
+    if rows_of is not None:
+        whose = f"everybody in the table, for {relation(rows_of)}"
     question = (
         f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} of the privacy "
         f"of {whose}. What is published cannot be taken back.\n{before}Release now?"

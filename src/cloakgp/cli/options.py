@@ -122,6 +122,15 @@ Data = Annotated[
         help="CSV or Parquet file, or a folder of Parquet files", metavar="DATA", parser=read_path
     ),
 ]
+DataIfAny = Annotated[
+    Path | None,
+    typer.Argument(
+        help="CSV or Parquet file, or a folder of them; with --protect rows none is needed",
+        metavar="[DATA]",
+        parser=read_path,
+        show_default=False,
+    ),
+]
 Saved = Annotated[Path, typer.Argument(help="A release file", metavar="RELEASE", parser=read_path)]
 Config = Annotated[Path | None, path_option("Settings; flags override them", "FILE.toml")]
 Decimal = Annotated[str | None, setting_option("decimal")]

@@ -26,7 +26,7 @@ from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import certificate, guess_at
+from cloakgp.release.statement import certificate, guess_at, relation
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 
@@ -47,7 +47,8 @@ def plan_report(
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
     report["people"] = plan.spec.people
-    report["rows"] = plan.spec.people if plan.spec.places is not None else len(plan.spec.X)
+    in_bins = plan.spec.places is not None or plan.spec.rows is not None
+    report["rows"] = plan.spec.people if in_bins else len(plan.spec.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
     family = plan.spec.family
     report["kernel"] = _kernel(plan.spec.kernel) if family is None else None
@@ -156,13 +157,19 @@ def show_release(
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of "
         f"{release.spec.counted}, by {listed(inputs)}{_gathered(release.spec)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
-        f"{release.delta:g}, for replacing one person's private values"
+        f"{release.delta:g}, for {_what_changes(release)}"
         f"{_included(release)}.\n"
         f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
     if settings is not None and (left := what_is_left(settings)):
         say(console, left)
+
+
+def _what_changes(release: Release) -> str:
+    """Say what the guarantee compares."""
+    rows = release.spec.rows
+    return "replacing one person's private values" if rows is None else relation(rows)
 
 
 def show_search(console: Console, plan: SearchPlan) -> None:

@@ -6,6 +6,7 @@ a machine, libraries would otherwise take more memory than the rows do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from cloakgp.data.blocks.table import InputPart, OutputPart
 from cloakgp.data.partition import Partition
 from cloakgp.errors import ParameterError
 from cloakgp.privacy.mechanism.bins import Batch
+from cloakgp.privacy.mechanism.grid import Grid
 
 Array = NDArray[np.float64]
 
@@ -47,6 +49,21 @@ class ReadBatch(Batch):
 
     def outputs(self) -> Any:
         return self.private.read()
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateRows(Batch):
+    """Rows in memory whose inputs are private, too: the core finds their bins."""
+
+    grid: Grid
+    columns: Sequence[NDArray[Any]]
+    private: Any
+
+    def places(self) -> NDArray[np.int64]:
+        return self.grid.places(self.columns)
+
+    def outputs(self) -> Any:
+        return self.private
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,7 +127,9 @@ class Plane:
 
 
 def public_inputs(spec: ReleaseSpec) -> Array:
-    """Return the codes of everybody's inputs, of those who lack none."""
+    """Return the codes of everybody's inputs, of those who lack none; nobody's if private."""
+    if spec.rows is not None:
+        return np.zeros((0, len(spec.names)))
     codes = spec.codes_of(spec.X)
     known: Array = codes[~np.isnan(codes).any(axis=1)]
     return known
@@ -135,7 +137,7 @@ def public_inputs(spec: ReleaseSpec) -> Array:
 
 def thinned(places: Array, most: int) -> Array:
     """Return at most so many places, at even distances in their order: more only make a smear."""
-    return places[:: -(-len(places) // most)]
+    return places[:: max(1, -(-len(places) // most))]
 
 
 def describe_inputs(spec: ReleaseSpec) -> list[Input]:
@@ -198,6 +200,8 @@ def grid(inputs: list[Input], count: int = MAP_PLACES) -> tuple[Array, Array, Ar
 
 def visibility(spec: ReleaseSpec, inputs: list[Input], points: Array) -> Array:
     """Return how visible each place is: 1 where people are, less where nobody is near."""
+    if spec.rows is not None:
+        return np.ones(len(points))
     lo = np.array([each.lo for each in inputs])
     width = np.array([each.hi - each.lo for each in inputs])
     people = np.unique((public_inputs(spec) - lo) / width, axis=0)

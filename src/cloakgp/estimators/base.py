@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cloakgp.data.blocks.dask import blocks_of
-from cloakgp.data.checks import check_apart, warn_if_reordered
+from cloakgp.data.checks import check_apart, target_names, warn_if_reordered
 from cloakgp.data.columns import recognise
 from cloakgp.data.rows import points_of, refuse_dates, refuse_missing
 from cloakgp.data.table import (
@@ -35,7 +35,7 @@ from cloakgp.data.table import (
     read_table,
 )
 from cloakgp.design.result import TARGET_GAP
-from cloakgp.errors import public_names, warn_user
+from cloakgp.errors import ParameterError, public_names, warn_user
 from cloakgp.estimators.bounds import (
     PrivateBounds,
     check_owners,
@@ -50,10 +50,19 @@ from cloakgp.estimators.spending import LedgerParameter, note_spend, spending
 from cloakgp.estimators.steps import (
     budgets_for,
     check_columns,
+    core_for_rows,
     design_for,
     draw_plan,
     noise_for,
     publish,
+    release_plan,
+)
+from cloakgp.estimators.whole_rows import (
+    checked_people,
+    private_batch,
+    protects_rows,
+    refuse_rows,
+    request_rows,
 )
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.family import Family
@@ -94,6 +103,9 @@ class PrivateGP(BaseEstimator):
     calibration: str
     mechanism: str
     rank: int | None
+    protect: str
+    box: Any
+    neighbours: str
     ledger: Any = LedgerParameter()
     dataset: str | None
     random_state: Any
@@ -124,10 +136,11 @@ class PrivateGP(BaseEstimator):
     @documented
     def plan(
         self,
-        X: ArrayLike,
+        X: ArrayLike | None = None,
         at: ArrayLike | None = None,
         groups: Any = None,
         max_contributions: int | None = None,
+        people: int | None = None,
     ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
@@ -150,7 +163,7 @@ class PrivateGP(BaseEstimator):
         >>> plan.noise_std.shape
         (2,)
         """
-        return self._plan(self._table(X, groups, max_contributions), at)
+        return self._plan(X, at, groups, max_contributions, people)
 
     @accepts_max_rows
     @documented
@@ -162,6 +175,7 @@ class PrivateGP(BaseEstimator):
         groups: Any = None,
         plan: Plan | None = None,
         max_contributions: int | None = None,
+        people: int | None = None,
     ) -> Self:
         """Publish a noisy sketch of y: spends (``epsilon``, ``delta``), once.
 
@@ -182,7 +196,7 @@ class PrivateGP(BaseEstimator):
         BudgetExceeded
             If the spend does not fit under the cap of the ledger.  Nothing was spent.
         """
-        return self._fit(X, y, at, groups, plan, max_contributions)
+        return self._fit(X, y, at, groups, plan, max_contributions, people)
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
         """Split the standard deviation at X into its parts.
@@ -252,6 +266,7 @@ class PrivateGP(BaseEstimator):
             One row for each of the ``limits``, with the noise for privacy, the uncertainty without
             it and the forecast of both together, at the points of a plan with all rows.
         """
+        refuse_rows(self, "a comparison of max_contributions")
         if groups is None:
             raise ValueError(
                 "groups is missing: name the owner of each row to compare max_contributions"
@@ -307,6 +322,7 @@ class PrivateGP(BaseEstimator):
         lo, hi : float
             Public bounds; −1 and 1 for two classes.
         """
+        refuse_rows(self, "a private search")
         raise ValueError(f"a private search is not made for {type(self).__name__}")
 
     @accepts_max_rows
@@ -329,6 +345,7 @@ class PrivateGP(BaseEstimator):
         spec : ReleaseSpec
             The specification of the release that a fit would make: public data alone.
         """
+        refuse_rows(self, "a private search")
         request = self._request(self._table(X, groups, max_contributions), at)
         return self._spec(request, self._declared(None, 0), budgets_for(self)[0])
 
@@ -343,12 +360,38 @@ class PrivateGP(BaseEstimator):
         """Return the specification of a release; every default comes from what is public."""
         raise NotImplementedError
 
-    def _plan(self, table: Table, at: Any) -> Plan:
-        return self._draw(self._request(table, at), self._declared(None, 0))
+    def _plan(
+        self,
+        X: Any,
+        at: Any,
+        groups: Any,
+        max_contributions: Any,
+        people: Any,
+        exposure: Any = None,
+    ) -> Plan:
+        if protects_rows(self):
+            self._refuse_public(at, exposure)
+            known = X if groups is None else None
+            number = checked_people(people, self, known)
+            owned = groups is not None and groups is not False
+            request = request_rows(self, settings_of(self), number, max_contributions, owned)
+        else:
+            _check_public(X, people)
+            request = self._request(self._table(X, groups, max_contributions, exposure), at)
+        return self._draw(request, self._declared(None, 0))
+
+    def _refuse_public(self, at: Any, exposure: Any) -> None:
+        """Refuse what is public about single rows, or may have been taken from them."""
+        if at is not None:
+            refuse_rows(self, "at")
+        if exposure is not None:
+            refuse_rows(self, "exposure")
 
     def _draw(self, request: Request, declared: Any) -> Plan:
         """Plan a release; if bounds are to be chosen, for the ends of their grid."""
         rows = len(request.X) if request.places is None else request.places.people
+        if request.rows is not None:
+            rows = request.rows.people
         choices: dict[str, BoundsPlan | None] = {}
         specs: list[ReleaseSpec] = []
         for whole in budgets_for(self):
@@ -362,6 +405,7 @@ class PrivateGP(BaseEstimator):
                 specs.append(self._spec(request, declared, budget))
             else:
                 design = design_for(self.design, mechanism)
+                design = design if request.rows is None else "cells"
                 specs.append(replace(specs[0], budget=budget, design=design))
         plan = draw_plan(specs, self.target, request)
         plan = replace(plan, choice=choices[plan.spec.mechanism])
@@ -383,9 +427,14 @@ class PrivateGP(BaseEstimator):
         groups: Any,
         plan: Plan | None,
         max_contributions: Any,
+        people: Any,
         exposure: Any = None,
     ) -> Self:
         """Make the release of a fit, from the first check to the last draw."""
+        if protects_rows(self):
+            self._refuse_public(at, exposure)
+            return self._fit_rows(X, y, groups, plan, max_contributions, people)
+        _check_public(X, people)
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
         table = self._table(X, groups, max_contributions, exposure, plan)
@@ -400,7 +449,7 @@ class PrivateGP(BaseEstimator):
         check_private(self.bounds, self.random_state)
         planned, chosen = plan, self._bounds_choice(plan)
         release_id = uuid.uuid4().hex
-        with spending(noise_for(self, plan, table, release_id)) as noise:
+        with spending(noise_for(self, plan, table.identity, release_id)) as noise:
             recorded = noise.commit is not None
             if plan.choice is not None:
                 # The spend of choice and release is recorded with the choice, which comes first.
@@ -411,6 +460,35 @@ class PrivateGP(BaseEstimator):
             if release.private and not recorded:
                 note_spend(table.identity, planned.spends)
         self._keep(replace(release, bounds_choice=chosen))
+        return self
+
+    def _fit_rows(
+        self, X: Any, y: Any, groups: Any, plan: Plan | None, max_contributions: Any, people: Any
+    ) -> Self:
+        """Make the release of whole rows: of X, too, only what is published goes on."""
+        y = as_blocks(y)
+        known = X if groups is None else None
+        countable = known is not None and self.neighbours == "replace"
+        if plan is not None and people is None and not countable:
+            people = checked_plan(plan, Plan).spec.people
+        number = checked_people(people, self, known)
+        request = request_rows(
+            self, settings_of(self), number, max_contributions, groups is not None
+        )
+        if plan is None:
+            plan = self._draw(request, self._declared(None, 0))
+        else:
+            checked_plan(plan, Plan).check_same(request)
+        assert plan.spec.rows is not None
+        box, names = plan.spec.rows.box, target_names(y)
+        if both := [name for name in names or () if name in (box.names or ())]:
+            raise ParameterError("{box} has the column {!r}, and so has {y}; rename one", both[0])
+        _remember_names(self, box.names, len(box.inputs))
+        release_id = uuid.uuid4().hex
+        with spending(noise_for(self, plan, None, release_id)) as noise:
+            core = core_for_rows(plan.spec, private_batch(box, X, y), groups)
+            release = release_plan(plan, core, noise, names, release_id)
+        self._keep(release)
         return self
 
     def _keep(self, release: Release) -> None:
@@ -494,6 +572,13 @@ class PrivateGP(BaseEstimator):
         points, weights = _workload(request)
         model, family = prior
         design = design_for(self.design, budget.mechanism)
+        if request.rows is not None:
+            design = "cells"
+            if "outcome" not in outputs and len(outputs["lo"]) > 1:
+                raise ParameterError(
+                    "several outputs cannot be combined with {protect:'rows'}; release the columns "
+                    "one by one, each with its own {bounds}"
+                )
         learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
         return ReleaseSpec(
             model=model,
@@ -511,7 +596,21 @@ class PrivateGP(BaseEstimator):
             inputs=request.inputs,
             gap=self.design_gap,
             beyond=_summary(request) if learnt and request.at is not None else None,
+            rows=request.rows,
             **outputs,
+        )
+
+
+def _check_public(X: Any, people: Any) -> None:
+    """Refuse what is said of whole rows alone, and a plan without a table otherwise."""
+    if people is not None:
+        raise ParameterError(
+            "{people} is for {protect:'rows'}; where outputs are protected, the table says it"
+        )
+    if X is None:
+        raise ParameterError(
+            "{X} is missing: a plan follows from the public inputs; only with {protect:'rows'} it "
+            "needs no table"
         )
 
 

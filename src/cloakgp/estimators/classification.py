@@ -17,6 +17,7 @@ from cloakgp.errors import ParameterError
 from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.parameters import documented
 from cloakgp.estimators.priors import Fixed, prior_of
+from cloakgp.estimators.whole_rows import refuse_rows
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
@@ -111,6 +112,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         calibration: str = "analytic",
         rank: int | None = None,
         columns: Mapping[str, Column] | None = None,
+        protect: str = "outputs",
+        box: Any = None,
+        neighbours: str = "replace",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -131,6 +135,9 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.calibration = calibration
         self.rank = rank
         self.columns = columns
+        self.protect = protect
+        self.box = box
+        self.neighbours = neighbours
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -213,6 +220,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return self._classes(None)
 
     def selection_bounds(self) -> tuple[float, float]:
+        refuse_rows(self, "a private search")
         if len(self.public_classes()) != 2:
             raise ValueError("a private search is for two classes")
         return -1.0, 1.0

@@ -113,6 +113,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         calibration: str = "analytic",
         rank: int | None = None,
         columns: Mapping[str, Column] | None = None,
+        protect: str = "outputs",
+        box: Any = None,
+        neighbours: str = "replace",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -133,6 +136,9 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.calibration = calibration
         self.rank = rank
         self.columns = columns
+        self.protect = protect
+        self.box = box
+        self.neighbours = neighbours
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -141,11 +147,12 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
     @documented
     def plan(  # type: ignore[override]
         self,
-        X: ArrayLike,
+        X: ArrayLike | None = None,
         at: ArrayLike | None = None,
         groups: Any = None,
         exposure: ArrayLike | None = None,
         max_contributions: int | None = None,
+        people: int | None = None,
     ) -> Plan:
         """Work out what a fit would publish and how accurate it would be.  Reads no y.
 
@@ -159,7 +166,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             The noise in the log rate at every point, a forecast of the error, and the certificate
             of the design.
         """
-        return self._plan(self._table(X, groups, max_contributions, exposure), at)
+        return self._plan(X, at, groups, max_contributions, people, exposure)
 
     @accepts_max_rows
     @documented
@@ -172,6 +179,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         exposure: ArrayLike | None = None,
         plan: Plan | None = None,
         max_contributions: int | None = None,
+        people: int | None = None,
     ) -> Self:
         """Publish noisy sketches of the counts: spends (``epsilon``, ``delta``), once.
 
@@ -191,7 +199,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         BudgetExceeded
             If the spend does not fit under the cap of the ledger.  Nothing was spent.
         """
-        return self._fit(X, y, at, groups, plan, max_contributions, exposure)
+        return self._fit(X, y, at, groups, plan, max_contributions, people, exposure)
 
     def _exposed(self, table: Table, exposure: Any) -> Table:
         if table.blocks is not None:

@@ -59,6 +59,16 @@ columns : mapping of names to columns
     What columns of X are: ``Category``, ``Date``, ``Boolean`` or ``Number`` of
     ``cloakgp.columns``, by name.  Columns that are not named are known by their types:
     categories, dates, booleans and strings need no encoding.
+protect : {"outputs", "rows"}
+    What of each person is protected: outputs, where inputs are public; or whole rows, inputs
+    included: then X is private, too, and a plan needs none.
+box : mapping or list
+    For ``protect="rows"``: the public range of each number or date among the inputs, as a pair, and
+    the public levels of each category, as a list; ``bool`` for yes or no.  By name, or in order.
+    One to three inputs.  What lies outside is clipped, and other levels become "other".
+neighbours : {"replace", "add-remove"}
+    For ``protect="rows"``, what the guarantee compares: one person's rows with any others, so that
+    the number of rows is public; or with none, so that it is private, too.
 ledger : Ledger, path or address
     A budget ledger: a ``Ledger``, its file, or its ``postgresql://`` address.  The spend is
     recorded there before noise is drawn, and a fit that would exceed the cap is refused.
@@ -80,6 +90,9 @@ exposure : float, array of shape (N,) or blocks
 plan : Plan
     What ``plan`` returned for the same inputs and settings: it is released as it is.  None:
     a plan is made.
+people : int
+    For ``protect="rows"``: how many rows to plan for, a public number or a guess.  None: with
+    ``neighbours="replace"`` the rows of X are counted.
 max_contributions : int
     Contribution bounding: at most this many rows of each owner count, chosen without their
     outputs; less noise for all.  None: all rows.  ``compare_max_contributions`` helps to

@@ -17,6 +17,7 @@ from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.bounds import PrivateBounds, read_bounds
 from cloakgp.estimators.parameters import documented
 from cloakgp.estimators.priors import FURTHEST, Fixed, prior_of
+from cloakgp.estimators.whole_rows import refuse_rows
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
@@ -116,6 +117,9 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         calibration: str = "analytic",
         rank: int | None = None,
         columns: Mapping[str, Column] | None = None,
+        protect: str = "outputs",
+        box: Any = None,
+        neighbours: str = "replace",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -135,6 +139,9 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.calibration = calibration
         self.rank = rank
         self.columns = columns
+        self.protect = protect
+        self.box = box
+        self.neighbours = neighbours
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -215,6 +222,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         return self._fitted().sample_y(self._points(X), n_samples, random_state)
 
     def selection_bounds(self) -> tuple[float, float]:
+        refuse_rows(self, "a private search")
         if isinstance(self.bounds, BoundsGrid):
             raise ParameterError(
                 "{bounds} cannot be chosen within a private search; choose them first with "

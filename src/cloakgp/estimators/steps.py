@@ -26,6 +26,7 @@ from cloakgp.estimators.bounds import choice_facts, unrecorded
 from cloakgp.estimators.spending import open_account, warn_if_repeated
 from cloakgp.gp.kernels.json import check_writable
 from cloakgp.privacy import (
+    Batch,
     Bins,
     Bounded,
     Budget,
@@ -36,6 +37,8 @@ from cloakgp.privacy import (
     Query,
     Rows,
     Sketch,
+    Spend,
+    WholeRows,
     release,
 )
 from cloakgp.privacy.mechanism.budget import Mechanism
@@ -162,8 +165,11 @@ class Spender(Protocol):
     bounds: Any  # if they were chosen before, the ledger is to know
 
 
-def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> Noise:
-    """Make the last checks, and return how the core is to draw the noise and record the spend."""
+def noise_for(spender: Spender, plan: Plan, identity: Any, release_id: str) -> Noise:
+    """Make the last checks, and return how the core is to draw the noise and record the spend.
+
+    By ``identity`` people are known again; of whole rows it is None, since inputs are private.
+    """
     # Each is read once: a parameter that changes now changes nothing.
     account, seed = open_account(spender.ledger, spender.dataset), spender.random_state
     bounds = spender.bounds
@@ -177,10 +183,13 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
         return Noise(rehearsal=_rehearsal(plan, seed))
     spends = list(plan.spends)
     if account is None:
-        warn_if_repeated(table.identity, spends, spender.delta)
+        if identity is not None:
+            warn_if_repeated(identity, spends, spender.delta)
         return Noise()
     ledger, dataset = account
     spec, before = plan.spec, unrecorded(bounds, ledger, dataset)
+    if spec.rows is not None:  # a ledger counts what replacing a person's rows costs
+        spends = [Spend.of(spec.budget, spec.rows.neighbours)]
     spends = [*before, *spends]
     stated = plan.epsilon if plan.choice is None else plan.choice.total_epsilon
     if before:
@@ -196,6 +205,12 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
         "sigma": spec.budget.sigma,
         **choice_facts(bounds),
     }
+    if spec.rows is not None:
+        parameters |= {
+            "protects": "whole rows",
+            "neighbours": spec.rows.neighbours,
+            "max_rows": spec.rows.max_rows,
+        }
     if plan.choice is not None:
         parameters |= plan.choice.parameters
     return Noise(
@@ -206,7 +221,7 @@ def noise_for(spender: Spender, plan: Plan, table: Table, release_id: str) -> No
             what=f"{type(spender).__name__}.fit",
             parameters=parameters,
             release_id=release_id,
-            inputs=table.identity,
+            inputs=identity,
             stated=(stated, plan.delta),
         )
     )
@@ -254,6 +269,18 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
     if spec.places is not None:
         done = passes(spec.places.people, "Summing the private column at places")
         people = Bins(spec.places.counts, batches(table, y), done)
+
+    def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
+        return release(Query(sketch, kind, people), spec.budget, noise=noise)
+
+    return core
+
+
+def core_for_rows(spec: ReleaseSpec, batch: Batch, groups: Any) -> Publish:
+    """Return the same for whole rows, whose bins the core finds itself."""
+    rows, kind = spec.rows, _kind(spec, flat=True)
+    assert rows is not None
+    people = WholeRows(spec.columns, [batch], rows.neighbours, rows.max_rows, groups)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
         return release(Query(sketch, kind, people), spec.budget, noise=noise)

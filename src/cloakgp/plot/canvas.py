@@ -21,6 +21,7 @@ from cloakgp.drawing.views import Input, public_inputs, thinned
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
     from cloakgp.release.spec import ReleaseSpec
+from cloakgp.release.statement import relation
 
 
 class NotebookFigure(Figure):
@@ -113,9 +114,14 @@ def guarantee(spec: ReleaseSpec, private: bool, epsilon: float, planned: bool = 
     if not private:
         return "NOT PRIVATE: no guarantee holds for this picture."
     delta = f", delta = {spec.budget.delta:g}" if spec.budget.delta > 0.0 else ""
+    start = f"{'Planned: d' if planned else 'D'}ifferentially private for "
+    if spec.rows is not None:
+        return (
+            f"{start}whole rows, inputs included: {relation(spec.rows)} (epsilon = "
+            f"{epsilon:.4g}{delta})."
+        )
     return (
-        f"{'Planned: d' if planned else 'D'}ifferentially private for the outputs of "
-        f"{spec.counted} (epsilon = {epsilon:.4g}{delta}); inputs are public."
+        f"{start}the outputs of {spec.counted} (epsilon = {epsilon:.4g}{delta}); inputs are public."
     )
 
 

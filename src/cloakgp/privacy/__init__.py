@@ -20,7 +20,7 @@ from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, LedgerTa
 from cloakgp.privacy.mechanism.bins import Batch, Bins
 from cloakgp.privacy.mechanism.budget import Budget
 from cloakgp.privacy.mechanism.calibration import gaussian_epsilon, gaussian_sigma, privacy_profile
-from cloakgp.privacy.mechanism.grid import Grid, Interval, Levels
+from cloakgp.privacy.mechanism.grid import Flags, Grid, Interval, Levels
 from cloakgp.privacy.mechanism.laplace import laplace_std
 from cloakgp.privacy.mechanism.noise import Noise
 from cloakgp.privacy.mechanism.outputs import Bounded, Counted, Labelled
@@ -41,6 +41,7 @@ __all__ = [
     "BudgetExceeded",
     "Choice",
     "Counted",
+    "Flags",
     "Fold",
     "Grid",
     "Interval",

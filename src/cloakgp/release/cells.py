@@ -64,8 +64,20 @@ class PublishedCells:
 
     @cached_property
     def people(self) -> Array:
-        """How many people are in each cell, (K,); those who are shared count in parts."""
+        """How many people are in each cell, (K,); those who are shared count in parts.
+
+        Of whole rows that is a noisy number, the sum of all shares.
+        """
+        if self.spec.rows is not None:
+            return np.asarray(self.part.noisy.s.sum(axis=1))
         return np.asarray(self.shares @ self._each)
+
+    @property
+    def people_noise_std(self) -> float:
+        """The noise in the numbers of people; 0 where inputs are public."""
+        if self.spec.rows is None:
+            return 0.0
+        return self.part.noisy.noise_std * math.sqrt(self.spec.shares)
 
     @cached_property
     def exposure(self) -> Array | None:
@@ -86,7 +98,7 @@ class PublishedCells:
     @cached_property
     def sums(self) -> Array:
         """The noisy sums, in the units of the outputs, (K, D)."""
-        s = self.part.noisy.s.reshape(len(self.shares), self.release.outputs)
+        s = self.part.noisy.s.reshape(len(self.shares), -1)[:, : self.release.outputs]
         return np.asarray(self._lo * self.people[:, None] + self._width * s)
 
     @property
@@ -96,8 +108,18 @@ class PublishedCells:
 
     def means(self, *, per_exposure: bool = False) -> tuple[Array, Array]:
         """Return the noisy means and the noise in them, (K, D) each: of people, or of exposure."""
+        if self.spec.rows is not None:
+            return self._means_of_shares()
         over = self.people if self.exposure is None or not per_exposure else self.exposure
         return self.sums / over[:, None], self.sum_noise_std / over[:, None]
+
+    def _means_of_shares(self) -> tuple[Array, Array]:
+        """Return the same of whole rows, of which nobody knows exactly how many there are."""
+        # Where there are hardly more rows than noise, a mean says nothing, and its noise says so.
+        rows = np.maximum(self.people, 2.0 * self.people_noise_std)[:, None]
+        share = np.clip((self.sums - self._lo * self.people[:, None]) / (self._width * rows), 0, 1)
+        around = np.hypot(1.0 - share, share) if self.spec.shares == 2 else np.hypot(1.0, share)
+        return self._lo + self._width * share, self.sum_noise_std * around / rows
 
     @property
     def within(self) -> float:
@@ -169,6 +191,8 @@ def _numbers_table(release: Published, part: Part) -> pd.DataFrame:
 def _cells_table(cells: PublishedCells) -> pd.DataFrame:
     table = pd.DataFrame({"cell": np.arange(1, len(cells.people) + 1), **_inputs_of(cells)})
     table["people"] = cells.people
+    if cells.spec.rows is not None:
+        table["people_noise_std"] = cells.people_noise_std
     if cells.exposure is not None:
         table["exposure"] = cells.exposure
     for rate in (False, True) if cells.exposure is not None else (False,):

@@ -11,6 +11,7 @@ Everything here is post-processing: it sees the sketch and the noisy values, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
+from cloakgp.gp.linear import LinearModel
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings, decoding, finite
+from cloakgp.release.density import Density, Seen, find_density
 from cloakgp.release.mixture import Mixture, settle_settings
-from cloakgp.release.spec import Part, ReleaseSpec
+from cloakgp.release.spec import TYPICAL_SHARE, Part, ReleaseSpec
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
@@ -36,6 +40,13 @@ class Measurement:
     T: Array  # (r, K): the rounded sketch
     s: Array  # (r, D)
     noise_std: float | Array  # a number, or one for each row of T
+    doubt: Array | None = None  # (r, r): the covariance of more noise
+
+
+#: How often f and the doubt about the number of people, which depends on it, are found in turn.
+ROUNDS = 3
+#: How far the number of rows that count may be from the public number of people, as a share of it.
+TOTAL_STD = 0.05
 
 
 def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
@@ -44,9 +55,19 @@ def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
     ``steps`` are what each iteration has published.  ``bayes`` decodes all of them together, the
     paper's ``direct`` the last one alone, which starts from where those before it ended.
     """
+    if spec.rows is not None:
+        return _whole_rows(spec, steps[0], density_of(spec, steps[0]))
     models = [] if spec.family is None else setting_models(spec)
     find = _linear if spec.likelihood is None else _latent
     return [find(spec, steps, models, column) for column in range(len(spec.lo))]
+
+
+def density_in(release: Published) -> Density:
+    """Return where the people of a release of whole rows are, found once for each release."""
+    if "density" not in release.found:
+        release.found["density"] = density_of(release.spec, measurements(release)[0])
+    known: Density = release.found["density"]
+    return known
 
 
 def mixtures_of(release: Published) -> list[Mixture]:
@@ -76,6 +97,77 @@ def latents_at_people(release: Published) -> Array:
     return np.column_stack([mixture.mean(release.spec.X) for mixture in mixtures_of(release)])
 
 
+def density_of(spec: ReleaseSpec, seen: Measurement) -> Density:
+    """Return where people are, of which whole rows tell: all shares of a row add up to 1."""
+    assert spec.rows is not None
+    T, numbers = np.ascontiguousarray(seen.T), seen.s.sum(axis=1)
+    variances = np.full(len(T), spec.shares * float(seen.noise_std) ** 2)
+    if spec.rows.neighbours == "replace" and spec.rows.max_rows == 1:  # their number is public
+        T = np.vstack([T, np.ones(T.shape[1])])
+        numbers = np.append(numbers, spec.rows.people)
+        variances = np.append(variances, (TOTAL_STD * spec.rows.people) ** 2)
+    return find_density(Seen(T, numbers, variances), bins_in_lengths(spec), spec.rows.people)
+
+
+def bins_in_lengths(spec: ReleaseSpec, points: Array | None = None) -> Array:
+    """Return bins, or points, in units of the default lengthscales."""
+    scaled: Array = (spec.X if points is None else points) / default_lengths(
+        spec.X, spec.counts, spec.spreads
+    )
+    return scaled
+
+
+def _whole_rows(spec: ReleaseSpec, seen: Measurement, density: Density) -> list[Mixture]:
+    """Decode sums of shares, in turn with how much the uncertain number of people blurs them.
+
+    With C shares of which f is the mean of one, V = share − mean of shares tells of n (f − 1/C),
+    and its noise is independent of that of n.  So V + n̂/C = n̂ f + (f − 1/C)(n − n̂) + noise.
+    """
+    T, C = np.ascontiguousarray(seen.T), spec.shares  # in one order, also from a file
+    known = replace(spec, rows=None, model=_with_counts(spec.model, density.counts))
+    V = (seen.s - seen.s.mean(axis=1, keepdims=True))[:, : len(spec.lo)]
+    told = V + (T @ density.counts / C)[:, None]
+    std = float(seen.noise_std) * np.sqrt(1.0 - 1.0 / C)
+    cov = T @ density.covariance @ T.T
+    doubts = [TYPICAL_SHARE / C * (1.0 - 1.0 / C) * cov for _ in spec.lo]
+    models = [] if spec.family is None else setting_models(known)
+    find, heard_T = _linear if spec.likelihood is None else _latent, T * density.counts
+    mixtures: list[Mixture] = []
+    for turn in range(ROUNDS):
+        mixtures = [
+            find(known, [Measurement(heard_T, told, std, doubt)], models, column)
+            for column, doubt in enumerate(doubts)
+        ]
+        if turn < ROUNDS - 1:
+            doubts = [
+                _doubt(known, mixture, column, T, density.covariance)
+                for column, mixture in enumerate(mixtures)
+            ]
+    return mixtures
+
+
+def _doubt(spec: ReleaseSpec, mixture: Mixture, column: int, T: Array, cov: Array) -> Array:
+    """Return E (f − 1/C)(f' − 1/C) cov(n, n') over cells; errors of f are taken as alike."""
+    mean, std = mixture.mean(spec.X), np.sqrt(mixture.variance(spec.X))
+    ends = [mean - std, mean, mean + std]
+    if spec.likelihood is not None:
+        ends = [spec.likelihood.mean(end) for end in ends]
+    low, middle, high = ((e - spec.lo[column]) / (spec.hi - spec.lo)[column] for e in ends)
+    off, error = (
+        T * np.clip(middle - 1.0 / spec.shares, -1.0, 1.0),
+        T * np.minimum(0.5 * (high - low), 1.0),
+    )
+    doubt: Array = off @ cov @ off.T + error @ cov @ error.T
+    return doubt
+
+
+def _with_counts(model: LinearModel, counts: Array) -> LinearModel:
+    """Return the same model with other numbers of people at its rows."""
+    other = copy(model)
+    other.counts = counts
+    return other.with_noise(np.broadcast_to(model.noise_variance, counts.shape).copy())
+
+
 def check_decoding(release: Published) -> None:
     """Decode at one point of the workload, or raise ``DecodeError`` if that is impossible.
 
@@ -85,6 +177,10 @@ def check_decoding(release: Published) -> None:
     spec = release.spec
     point = spec.points[:1]
     with decoding():
+        if spec.rows is not None:
+            for mixture in mixtures_of(release):
+                finite(mixture.mean(point))
+            return
         for column in range(release.outputs):
             if spec.likelihood is None:
                 mixture = mixtures_of(release)[column]
@@ -100,6 +196,9 @@ def check_decoding(release: Published) -> None:
 
 def heard(spec: ReleaseSpec, T: Array) -> Array:
     """Return what a sketch makes of the mean u at each row of X."""
+    if spec.rows is not None:
+        assert spec.counts is not None
+        return T * spec.counts
     if spec.places is None:
         return T
     return np.repeat(T, spec.places.nodes_each, axis=1) * spec.places.node_counts
@@ -202,14 +301,15 @@ def features_for(spec: ReleaseSpec, kernel: Any) -> KernelFeatures:
 
 def _measurement(part: Part, outputs: int, noise_std: float) -> Measurement:
     s = part.noisy.s
-    return Measurement(part.sketch.rounded, s.reshape(len(s), outputs), noise_std)
+    columns = s.shape[1] if s.ndim == 2 else outputs
+    return Measurement(part.sketch.rounded, s.reshape(len(s), columns), noise_std)
 
 
 def _together(spec: ReleaseSpec, steps: Sequence[Measurement]) -> Measurement:
     """Return the iterations that are decoded together as one: the paper uses the last one alone."""
     used = steps if spec.decode == "bayes" else steps[-1:]
     T, s = np.vstack([one.T for one in used]), np.concatenate([one.s for one in used])
-    return Measurement(T, s, used[0].noise_std)
+    return Measurement(T, s, used[0].noise_std, used[0].doubt)
 
 
 def _span(spec: ReleaseSpec, column: int) -> tuple[float | Array, float | Array]:
@@ -224,13 +324,13 @@ def _linear(
     spec: ReleaseSpec, steps: Sequence[Measurement], models: list[ScaledModel], column: int
 ) -> Mixture:
     seen = _together(spec, steps)
-    base = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std)
+    base = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std, doubt=seen.doubt)
     by_setting = decoders_of_settings(base, models) if models else [base]
     return Mixture.by_evidence(by_setting, prior_weights(spec), seen.s[:, column])
 
 
 def _newton(spec: ReleaseSpec, seen: Measurement, column: int) -> Newton:
-    own = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std)
+    own = replace(decoder_for(spec, seen.T, column), noise_std=seen.noise_std, doubt=seen.doubt)
     return newton_for(spec, own, column)
 
 

@@ -118,6 +118,7 @@ class Decoder:
     unit: float = 1.0  # what comes out is this many times what the model describes
     signal: Array | None = None  # cov(T u), (r, r), where it is known already
     cross: Callable[[Array], Array] | None = None  # cov(f(points), s), likewise
+    doubt: Array | None = None  # (r, r): the covariance of more noise, if it is not independent
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points``, (P,) for the noisy sketch s (r,), (P, n) for n."""
@@ -220,11 +221,18 @@ class Decoder:
         cov = self.model.gram(self._scaled)
         return 0.5 * (cov + cov.T)
 
+    def sketch_covariance(self) -> Array:
+        """Return cov(s): that of T u, and of all noise."""
+        cov = self.signal_covariance().copy()
+        cov.flat[:: len(cov) + 1] += self.noise_std**2
+        if self.doubt is not None:
+            cov += self.doubt
+        return cov
+
     @cached_property
     def _root(self) -> Array:
         """Return the Cholesky factor of cov(s) = (T/d) cov(y) (T/d)ᵀ + σ² I."""
-        cov = self.signal_covariance().copy()
-        cov.flat[:: len(cov) + 1] += self.noise_std**2
+        cov = self.sketch_covariance()
         return jittered_cholesky(cov)[0] if len(cov) else cov
 
     @cached_property

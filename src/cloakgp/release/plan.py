@@ -301,7 +301,8 @@ class Plan:
         plans = [
             self if name == self.spec.design else self._other(replace(self.spec, design=name))
             for name in get_args(DesignName)
-            if name == self.spec.design or self.spec.mechanism == "gaussian"
+            if name == self.spec.design
+            or (self.spec.mechanism == "gaussian" and self.spec.rows is None)
         ]
         return pd.DataFrame([plan._row() for plan in plans])
 

@@ -149,6 +149,8 @@ class Published:
     @property
     def plain(self) -> bool:
         """Whether the one output was given as a plain column, and so are predictions."""
+        if self.spec.rows is not None:  # these have a column for each share
+            return self.outputs == 1
         return all(part.noisy.values.ndim == 1 for part in self.parts)
 
     @property

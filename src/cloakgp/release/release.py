@@ -33,7 +33,7 @@ from cloakgp.release.combine.pooled import (
     pooled_spec,
     shared_prior,
 )
-from cloakgp.release.decode import mixtures_of
+from cloakgp.release.decode import bins_in_lengths, density_in, mixtures_of
 from cloakgp.release.decoder import Uncertainty, decoding, finite
 from cloakgp.release.diagnostics import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.file.archive import compute_digests, read_archive, write_archive
@@ -438,6 +438,8 @@ class Release(Published):
             A release that scales what it is asked.
         """
         spec = self.spec
+        if spec.rows is not None:
+            raise ValueError("the release has a public box, in the units of its inputs already")
         if spec.inputs is not None:
             raise ValueError("the release knows its inputs already: ask it in their own units")
         columns = inputs
@@ -672,6 +674,53 @@ class Release(Published):
         """
         return published_numbers(self)
 
+    def density(self, where: ArrayLike | None = None, coverage: float = 0.95) -> pd.DataFrame:
+        """Return where people are, of a release that protects whole rows.  Free, and repeatable.
+
+        Parameters
+        ----------
+        where : array or data frame of shape (P, L), default=None
+            Places to look at.  None: the workload.
+        coverage : float, default=0.95
+            The probability that the interval holds what it is of.
+
+        Returns
+        -------
+        table : DataFrame
+            The inputs of each point, and how many people there are for each unit of the numbers and
+            for each day of the dates among them: the median, and both ends of the band.
+
+        Raises
+        ------
+        ValueError
+            If inputs are public: then everybody knows where people are.
+
+        Examples
+        --------
+        >>> from cloakgp import PrivateGPRegressor
+        >>> from cloakgp.datasets import make_heights
+        >>> people = make_heights(500)
+        >>> model = PrivateGPRegressor(bounds=(40, 200), protect="rows", box={"age": (0, 90)})
+        >>> model = model.fit(people[["age"]], people["height_cm"])
+        >>> list(model.release_.density([[20], [40]]))
+        ['age', 'people', 'people_low95', 'people_high95']
+        """
+        spec, tail = self.spec, check_interval(coverage, "curve")
+        if spec.rows is None:
+            raise ValueError(
+                "a density is for releases that protect whole rows (protect='rows'); here the "
+                "inputs are public, and in the release"
+            )
+        rows = np.asarray(spec.points if where is None else self.check_points(where))
+        frame, volume = spec.encoding.frame(spec.codes_of(rows)), spec.rows.box.volume
+        ends = {"people": 0.5, "people_low": tail, "people_high": 1.0 - tail}
+        with decoding():
+            for name, share in ends.items():
+                label = name if name == "people" else f"{name}{100 * coverage:.4g}"
+                found = density_in(self).quantile(bins_in_lengths(spec, rows), share)
+                frame[label] = finite(found) / volume
+        return frame
+
     def to_frame(self, X: ArrayLike | None = None, *, clip: Clip | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations as a table.
 
@@ -850,6 +899,11 @@ class Release(Published):
 
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
+        if self.spec.rows is not None:
+            return (
+                f"Release(whole rows, {self.spec.rows.neighbours}, {self.published_values} values, "
+                f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
+            )
         rows = "rows" if self.spec.groups is None else "people"
         return (
             f"Release({self.spec.people} {rows}, {self.published_values} values, "

@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from cloakgp.data.columns.table import Columns, Spreads
 from cloakgp.data.partition import Partition
-from cloakgp.release.spec import RowLimit
+from cloakgp.release.spec import ProtectedRows, RowLimit
 
 
 def same_setting(one: Any, other: Any) -> bool:
@@ -68,10 +68,13 @@ class Request:
     places: Partition | None = None
     limit: RowLimit | None = None
     inputs: Columns | None = None  # how raw inputs became X; None: as they are
+    rows: ProtectedRows | None = None  # of whole rows: X are the bins of a box
 
     @property
     def counts(self) -> Array | None:
         """How many people are at each row of X; None if one is."""
+        if self.rows is not None:
+            return self.rows.counts
         return None if self.places is None else self.places.node_counts
 
     @property
@@ -88,6 +91,8 @@ class Request:
     @property
     def _people(self) -> tuple[Any, ...] | None:
         """What tells the people at places from others."""
+        if self.rows is not None:
+            return (self.rows.people, self.rows.neighbours, self.rows.max_rows)
         places = self.places
         return None if places is None else (places.fingerprint, *places.counts.tolist())
 
@@ -98,6 +103,7 @@ class Request:
                 f"plan was made by a {self.maker}, not by a {now.maker}; leave it out or plan again"
             )
         for name, ours, theirs in (
+            ("box or inputs", self.rows is None, now.rows is None),
             ("columns", self.inputs, now.inputs),
             ("inputs X", self.X, now.X),
             ("people", self._people, now._people),

@@ -30,6 +30,8 @@ SMALLEST_ROW = 2.0**-14
 MOST_AT_PLACES = 30_000
 #: So many people need a coarser grid, or their sums would leave 64 bits.
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
+#: The grid of a sketch of bins: soft cells share bins in eighths.
+BITS_OVER_BINS = 8
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -68,9 +70,13 @@ def design_problem(
     points: Array,
     weights: Array,
     places: Partition | None,
+    counts: Array | None = None,
 ) -> DesignProblem:
-    """Return the problem for f at weighted points; outputs span ``width`` as u goes from 0 to 1."""
-    if places is None:
+    """Return the problem for f at weighted points; outputs span ``width`` as u goes from 0 to 1.
+
+    People are at ``places``, or so many of them, ``counts``, are at each row of the model.
+    """
+    if places is None and counts is None:
         C = model.workload(points)
         return DesignProblem(
             C * width,
@@ -80,8 +86,9 @@ def design_problem(
             model.variance_without_privacy(points, C),
         )
     # From means at the nodes to sums at the places.
-    scale = np.broadcast_to(places.node_counts / width, (len(model.X),))
-    starts = np.arange(0, len(model.X), places.nodes_each)
+    gathered, each = (counts, 1) if places is None else (places.node_counts, places.nodes_each)
+    scale = np.broadcast_to(np.asarray(gathered) / width, (len(model.X),))
+    starts = np.arange(0, len(model.X), each)
     diagonal = np.add.reduceat(model.diagonal * scale**2, starts)
     factor = np.add.reduceat(model.factor * scale[:, None], starts, axis=0)
     cross = np.add.reduceat(model.cross(points) * scale, starts, axis=1)
@@ -115,7 +122,8 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
 
 def problem_of(spec: ReleaseSpec) -> DesignProblem:
     """Return the problem that the sketch of a release has to solve."""
-    return design_problem(spec.model, spec.width, *_weighted_points(spec), spec.places)
+    counts = None if spec.rows is None else spec.counts
+    return design_problem(spec.model, spec.width, *_weighted_points(spec), spec.places, counts)
 
 
 def _coordinates(spec: ReleaseSpec) -> Array:
@@ -164,8 +172,10 @@ def _lossless(problem: DesignProblem) -> Design:
 def make_sketch(spec: ReleaseSpec, design: Design) -> Sketch:
     """Turn a design into a sketch that the core accepts: rows worth publishing, on a grid."""
     T, first = design.T, np.arange(design.T.shape[1])
-    if spec.places is None and spec.noise_std > 0.0:
+    if spec.places is None and spec.rows is None and spec.noise_std > 0.0:
         T, first = _alike(T, spec)
+    if spec.rows is not None:
+        return _over_bins(T)
     if spec.mechanism == "laplace" and spec.noise_std > 0.0:
         return _in_one_norm(spec, np.take(T, first, axis=1))
     if spec.groups is not None:
@@ -190,6 +200,12 @@ def make_sketch(spec: ReleaseSpec, design: Design) -> Sketch:
     T = T / np.maximum(np.sqrt(np.einsum("ri,ri->i", T, T)), 1.0)
     coarse = spec.people > MANY_PEOPLE
     return quantise(np.take(T, first, axis=1), COARSE_BITS if coarse else SKETCH_BITS)
+
+
+def _over_bins(T: Array) -> Sketch:
+    """Return a sketch of the bins of a box: its grid leaves room for any number of people."""
+    T = T / np.maximum(np.abs(T).sum(axis=0), 1.0)
+    return quantise(T, 0 if np.array_equal(T, np.rint(T)) else BITS_OVER_BINS)
 
 
 def _in_one_norm(spec: ReleaseSpec, T: Array) -> Sketch:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.data.box import Box
 from cloakgp.data.columns.table import Columns, Spreads
 from cloakgp.data.partition import Partition
 from cloakgp.data.rows import ModelRows, points_of
@@ -31,6 +32,7 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism as ChoiceMechanism
 from cloakgp.privacy.choice.selection import spend_kind
 from cloakgp.privacy.mechanism.budget import Mechanism
+from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Numbers, Outcome, Task
 
@@ -42,6 +44,9 @@ Target = Literal["points", "latents"]
 MOST_ITERATIONS = 100
 #: A design for the latent values of everybody needs a matrix of this many people, squared.
 MOST_LATENTS = 5000
+#: How far outputs are taken to be from the middle where only their number is uncertain, as a share
+#: of the largest variance of a share.
+TYPICAL_SHARE = 0.24
 
 
 class RowLimit(NamedTuple):
@@ -57,6 +62,22 @@ class PooledRows(NamedTuple):
     lo: Array  # (N, D): the bounds of the release that a row belongs to
     hi: Array  # (N, D)
     people: int  # those who are in several releases counted in each
+
+
+@dataclass(frozen=True)
+class ProtectedRows:
+    """What is public where whole rows are protected: everything else about them is private."""
+
+    box: Box
+    neighbours: Neighbours
+    people: int  # rows that the release is planned for; how many there are is published with noise
+    max_rows: int = 1  # rows of one person that count, at most
+
+    @property
+    def counts(self) -> Array:
+        """How many rows are expected in each bin before anything is published."""
+        bins = self.box.grid.bins
+        return np.full(bins, self.people / bins)
 
 
 @dataclass(frozen=True)
@@ -98,6 +119,7 @@ class ReleaseSpec:
     #: More points and their weights, sum 1, that the design alone cares for, and no file holds.
     beyond: tuple[Array, Array] | None = None
     pooled: PooledRows | None = None  # None: of one release
+    rows: ProtectedRows | None = None  # None: inputs are public; else X are the bins of a box
 
     def __post_init__(self) -> None:
         choices = (
@@ -205,7 +227,9 @@ class ReleaseSpec:
 
     @property
     def people(self) -> int:
-        """How many people there are: rows, or owners of rows."""
+        """How many people there are, rows or owners; of whole rows, how many are planned for."""
+        if self.rows is not None:
+            return self.rows.people
         if self.pooled is not None:
             return self.pooled.people
         if self.places is not None:
@@ -217,6 +241,8 @@ class ReleaseSpec:
         """Whom a release is about, in words: people, or rows if nobody has named their owners."""
         if self.pooled is not None:
             return f"{self.people:,} people, as each release counts them"
+        if self.rows is not None:
+            return f"a table of whole rows (planned for {self.people:,})"
         one = self.people == 1
         if self.groups is not None:
             return f"{self.people:,} {'person' if one else 'people'}"
@@ -232,7 +258,14 @@ class ReleaseSpec:
     @property
     def sensitivity(self) -> float:
         """How far one person can move the sketch, in the norm of the mechanism."""
+        if self.rows is not None:
+            return rows_sensitivity(self.rows.neighbours, self.rows.max_rows, self.budget.norm)
         return self.outcome.sensitivity(len(self.lo), self.mechanism)
+
+    @property
+    def shares(self) -> int:
+        """How many shares each row has that add up to 1, where whole rows are protected."""
+        return max(2, len(self.lo))
 
     @property
     def whole_steps(self) -> int | None:
@@ -244,8 +277,14 @@ class ReleaseSpec:
     def noise_std(self) -> float:
         """The noise in each published value; of k iterations, in their mean.
 
-        Direct decoding uses the last iteration alone, which has √k times as much.
+        Direct decoding uses the last iteration alone, which has √k times as much.  Where whole rows
+        are protected it is that of what tells of f: a share less the mean of all C shares, with
+        variance 1 − 1/C of that of one, and what an uncertain number of people typically adds.
         """
+        if self.rows is not None:
+            return self.part_noise_std * math.sqrt(
+                (1.0 + TYPICAL_SHARE) * (1.0 - 1.0 / self.shares)
+            )
         together = 1 if self.decode == "direct" else self.iterations
         return self.part_noise_std / math.sqrt(together)
 

@@ -22,7 +22,7 @@ from cloakgp.release.outputs import BEFOREHAND
 if TYPE_CHECKING:
     from cloakgp.privacy import Budget
     from cloakgp.release.published import Published
-    from cloakgp.release.spec import ChosenBounds
+    from cloakgp.release.spec import ChosenBounds, ProtectedRows
 
 #: Cells that a statement lists, at most.
 MOST_SUMS = 12
@@ -49,6 +49,12 @@ OVER_TIME = (
     "the total is kept where all releases are counted, in the publisher's ledger; the release "
     "itself cannot know of others."
 )
+#: What figures say of outputs, and what that is for whole rows.
+OF_ROWS = {
+    "with another value for one person": "with other data of one person",
+    "two possible values of one person": "two possibilities for one person",
+    "equally likely values": "equally likely possibilities",
+}
 IN_GENERAL = (
     "- What is true of people in general. If the release shows what is usual among people with the "
     "same inputs, that says something about each of them, in the data or not."
@@ -141,6 +147,42 @@ def _published(release: Published) -> str:
     )
 
 
+def whose_rows(rows: ProtectedRows) -> str:
+    """Say for whom whole rows are protected."""
+    if rows.max_rows == 1:
+        return "one person's row"
+    return f"all rows of one person (up to {rows.max_rows} count, chosen at random)"
+
+
+def relation(rows: ProtectedRows) -> str:
+    """Say what the guarantee of whole rows compares."""
+    if rows.neighbours == "replace":
+        return f"replacing {whose_rows(rows)} by any other"
+    return f"adding or removing {whose_rows(rows)}"
+
+
+def _protected_rows(release: Published, rows: ProtectedRows) -> str:
+    inputs, outputs = release.spec.names, release.named_targets
+    if rows.neighbours == "replace":
+        compared = "in which a single person's rows were replaced by any others"
+        number = "How many people there are is public."
+    else:
+        compared = "of the same data without a single person, or with one more"
+        number = (
+            "Whether somebody is in the data is protected, and so is how many people there are."
+        )
+    several = ONE_ROW_EACH if rows.max_rows == 1 else ""
+    where = escape(rows.box.describe())
+    return (
+        "## What is protected\n\n"
+        f"Each person's whole row: {marked(outputs)}, and the inputs {marked(inputs)}, too. "
+        f"Compare the release with one {compared}: the two can hardly be told apart, even by "
+        f"somebody who knows the rows of everybody else. {number} Inputs count within a public "
+        f"box that was set beforehand ({where}); numbers outside are clipped, other labels count "
+        f"as one, and rows without a value count nowhere. {limits_of(release)}{several}"
+    )
+
+
 def _numbers(release: Published) -> list[str]:
     """Say what the published numbers are, if each is a sum over a cell of people."""
     cells = [each for each in collect_cells(release) if each.step == 1]
@@ -155,11 +197,22 @@ def _numbers(release: Published) -> list[str]:
     again = "" if steps <= 0 else " Those of the first step follow; the later ones are like them."
     return [
         "## What the numbers are\n\n"
-        f"Each number is a {noisy}sum over a cell: a group of people with similar inputs, chosen "
-        "by the inputs alone. Where cells share people, parts of people are counted. ± is what "
-        "95 % of the noise stays within; together the numbers tell more than each by itself."
-        f"{again}\n\n" + "\n".join(lines)
+        f"{what_cells_are(release, noisy)} Where cells share people, parts of people are counted. "
+        "± is what 95 % of the noise stays within; together the numbers tell more than each by "
+        f"itself.{again}\n\n" + "\n".join(lines)
     ]
+
+
+def what_cells_are(release: Published, noisy: str) -> str:
+    """Say what numbers are that are sums over cells."""
+    start = f"Each number is a {noisy}sum over a cell: a group of people with similar inputs,"
+    if release.spec.rows is None:
+        return f"{start} chosen by the inputs alone."
+    return (
+        f"{start} chosen before anything was read. For each cell there is one of what people have, "
+        "and one of what they lack; or one for each label. All of a cell together are the number "
+        "of its people."
+    )
 
 
 def _sums(cells: PublishedCells) -> list[str]:
@@ -179,7 +232,9 @@ def _sums(cells: PublishedCells) -> list[str]:
                 said.append(f"number with {name} {plain(total)}, {told}")
             else:
                 said.append(f"sum of {name} {plain(total)}, {over} {plain(mean)} ± {plain(reach)}")
-        found.append(f"{escape(where)} ({plain(people)} people): {'; '.join(said)}")
+        about = cells.within * cells.people_noise_std
+        count = plain(people) if about == 0.0 else f"{plain(people)} ± {plain(about)}"
+        found.append(f"{escape(where)} ({count} people): {'; '.join(said)}")
     return found
 
 
@@ -193,6 +248,8 @@ def plain(number: float) -> str:
 
 def _protected(release: Published) -> str:
     spec, outputs = release.spec, release.named_targets
+    if spec.rows is not None:
+        return _protected_rows(release, spec.rows)
     whose = f"Each person's {marked(outputs)}"
     if spec.groups is not None:
         most = int(np.bincount(np.unique(spec.groups, return_inverse=True)[1]).max())
@@ -221,7 +278,26 @@ def limits_of(release: Published, where: str = "below") -> str:
     return limits.replace(BEFOREHAND, f"bounds that were chosen privately, see {where}")
 
 
+def _not_protected_rows(release: Published, rows: ProtectedRows) -> str:
+    told = "how many rows it was planned for, a number or guess that was set beforehand"
+    lines = [
+        "## What is not protected",
+        "",
+        f"- The box of the inputs, the settings, and {told}.",
+        "- Where people are and how their outputs follow from that, in general: noisy numbers of "
+        "people and sums of their outputs over parts of the box are what was published.",
+    ]
+    if rows.neighbours == "replace":
+        lines.append("- Who is in the data, and how many people there are.")
+    lines.append(IN_GENERAL)
+    if release.private:
+        lines.append("- Other releases about the same people: their costs add up.")
+    return "\n".join(lines)
+
+
 def _not_protected(release: Published) -> str:
+    if release.spec.rows is not None:
+        return _not_protected_rows(release, release.spec.rows)
     inputs, places = release.spec.names, release.spec.places
     stored = "stored in the release as they are"
     if places is not None:
@@ -265,10 +341,24 @@ def _meaning(release: Published) -> str:
     if release.noisy.mechanism == "gaussian":
         # Parts of a budget have √k times the noise, and together tell as much as one without that.
         sigma = release.noisy.sigma / math.sqrt(release.noisy.parts)
+    rows = release.spec.rows
+    what = "replacing one person's private values" if rows is None else relation(rows)
+    words = figures(epsilon, delta, sigma)
+    if rows is not None:
+        words = words.replace("with another value for one person", "with other data of one person")
+        words = words.replace(
+            "two possible values of one person", "two possibilities for one person"
+        )
+        words = words.replace("equally likely values", "equally likely possibilities")
+    if rows is not None and rows.neighbours == "add-remove":
+        words += (
+            "\n- The two possibilities are that the person is in the data with a certain row, or "
+            "is not. For two different rows of a person they hold with twice the epsilon."
+        )
     return (
         "## What the figures mean\n\n"
         f"The release is differentially private with {epsilon_and_delta(epsilon, delta)}, "
-        f"for replacing one person's private values:\n\n{figures(epsilon, delta, sigma)}"
+        f"for {what}:\n\n{words}"
     )
 
 
@@ -420,6 +510,11 @@ def assumptions(release: Published) -> str:
             "each counts by how well it explains the published numbers, which costs no privacy."
         )
     spec = release.spec
+    if spec.rows is not None:
+        prior += (
+            " Where people are is estimated from noisy numbers of people by a smooth density, and "
+            "how uncertain that is counts in the bands."
+        )
     if spec.places is not None:
         names = [escape(name) for name in spec.encoding.model_names]
         prior += f" {describe_partition(spec.places, names)}."
@@ -432,6 +527,8 @@ def assumptions(release: Published) -> str:
 
 def _checking(release: Published) -> str:
     data = ""
+    if release.spec.rows is not None:
+        data = "The inputs are private: with `--inputs` there is nothing to compare. "
     if release.spec.places is not None:
         data = (
             "With `--inputs` and the data it also finds everybody's place again, and compares how "

@@ -14,7 +14,8 @@ from cloakgp.design import Design
 from cloakgp.errors import brief
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
-from cloakgp.release.spec import ChosenBounds, ReleaseSpec
+from cloakgp.release.spec import ChosenBounds, ProtectedRows, ReleaseSpec
+from cloakgp.release.statement import relation
 
 #: What a plan says of rows without owners; command line and pages put their own words in place of
 #: the last ones.
@@ -105,20 +106,24 @@ def plan_summary(
         )
         if bounds is not None and bounds.may_have_read(spec.limit):
             lines.append("The choice of bounds before may have counted the rows left out, too.")
-    if (exposed := spec.budget.delta * spec.people) > SMALL_SHARE and spec.noise_std > 0.0:
+    exposed = spec.budget.delta * spec.people if spec.rows is None else 0.0
+    if exposed > SMALL_SHARE and spec.noise_std > 0.0:
         lines.append(
             f"WARNING: delta = {spec.budget.delta:g} is not far below one over the {spec.people:,} "
             "people: it lets a mechanism give away each of them with that chance, "
             f"{exposed:.2g} of them on average. Give at most {SMALL_SHARE / spec.people:.0e}, or "
             "take Laplace noise, which needs no delta."
         )
-    if named := [name for name in spec.names if _IDENTIFIER.search(name)]:
+    named = [name for name in spec.names if _IDENTIFIER.search(name)]
+    if named and spec.rows is None:
         lines.append(
             f"WARNING: {brief(named[0])} looks like the name of an identifier. Inputs are "
             "published with the release, and a prediction by the number of a person means nothing; "
             "leave it out, or say that it is whose the rows are."
         )
-    if spec.groups is None:
+    if spec.rows is not None:
+        lines += _whole_rows(spec.rows)
+    elif spec.groups is None:
         lines.append(several_rows(spec.people))
     else:
         what = "The certificate is that of the sketch before it was"
@@ -136,6 +141,19 @@ def plan_summary(
             "the people."
         )
     return "\n".join(lines)
+
+
+def _whole_rows(rows: ProtectedRows) -> list[str]:
+    """Say what is protected of whole rows, and what the figures take for granted."""
+    inputs = f"Inputs count within the box: {rows.box.describe()}."
+    spread = f"The figures are for {rows.people:,} rows, spread evenly over the box."
+    lines = [f"Whole rows are protected, inputs included, for {relation(rows)}.", inputs, spread]
+    if rows.max_rows == 1:
+        lines.append(
+            "Each row is taken to be another person's. Somebody with several rows would be "
+            f"protected less: if people own several, {NAME_OWNERS}"
+        )
+    return lines
 
 
 def _calibration(spec: ReleaseSpec) -> str:

@@ -18,7 +18,8 @@ from cloakgp._version import __version__
 from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import Budget, Spend, absolute_sensitivity, squared_sensitivity
 from cloakgp.privacy.mechanism.noise import grid_is_fine_enough
-from cloakgp.privacy.mechanism.release import value_bits_for
+from cloakgp.privacy.mechanism.release import value_bits_for, value_bits_for_rows
+from cloakgp.privacy.mechanism.whole_rows import check_no_negative_entries
 from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.card import card
 from cloakgp.release.compared import compare_inputs
@@ -27,6 +28,7 @@ from cloakgp.release.decoder import DecodeError
 from cloakgp.release.file.manifest import check_facts
 from cloakgp.release.plausibility import quiet_values
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
+from cloakgp.release.statement import whose_rows
 
 if TYPE_CHECKING:
     from cloakgp.privacy import NoisySketch
@@ -47,6 +49,9 @@ SIGNED_WORD = (
 
 #: What a report says of itself if there were no data to compare with.
 FILE_ALONE = "All checks were made from the file alone."
+
+#: What a report says of the inputs of whole rows.
+PRIVATE_INPUTS = "The inputs are private, so there is nothing to compare with the data."
 
 Outcome = tuple[bool, str] | tuple[bool, str, bool]
 
@@ -175,7 +180,7 @@ def verify(
         return VerificationReport(failed, (), FILE_ALONE, signature)
     checks = [Check(name, *check(release)) for name, check in CHECKS.items()]
     compared: list[Check] = []
-    if inputs is not None:
+    if inputs is not None and release.spec.rows is None:
         compared = [Check(*found) for found in compare_inputs(release, inputs, exposure)]
     return VerificationReport(
         (*checks, *compared),
@@ -187,6 +192,8 @@ def verify(
 
 def _scope(release: Published, compared: list[str]) -> str:
     """Say on one line which checks were made from the file, and which from the data."""
+    if release.spec.rows is not None:
+        return f"{FILE_ALONE} {PRIVATE_INPUTS}"
     told = "the inputs in it"
     if release.spec.places is not None:
         told = "how many people are at each place, and the fingerprint of their inputs,"
@@ -208,6 +215,8 @@ def _sensitivity(release: Published) -> Outcome:
     longest = 0.0
     for sketch, _ in release.parts:
         try:
+            if spec.rows is not None:
+                check_no_negative_entries(sketch)
             if spec.mechanism == "laplace":
                 squared = absolute_sensitivity(sketch, spec.groups) ** 2
             else:
@@ -219,6 +228,11 @@ def _sensitivity(release: Published) -> Outcome:
         if squared > 1 << (2 * sketch.bits):
             moved = f"one person can move the sketch by {longest:.9f}{norm}"
             return False, f"{moved}, more than 1: too far for its noise"
+    if spec.rows is not None:
+        return True, (
+            f"one row counts for at most {longest:.9f}{norm}, and {whose_rows(spec.rows)} for "
+            f"{spec.sensitivity:.9g} times that"
+        )
     return True, f"one person can move the sketch by at most {longest:.9f}{norm}"
 
 
@@ -260,18 +274,24 @@ def _grid(release: Published) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
     places = release.spec.places
     counts = None if places is None else places.counts
-    checks = [_grid_of(part, counts, release.spec.outcome.whole_steps) for part in release.parts]
+    steps, rows = release.spec.outcome.whole_steps, release.spec.rows is not None
+    checks = [_grid_of(part, counts, steps, rows) for part in release.parts]
     return next((check for check in checks if not check[0]), checks[0])
 
 
-def _grid_of(part: Part, counts: NDArray[np.int64] | None, steps: int | None) -> Outcome:
+def _grid_of(
+    part: Part, counts: NDArray[np.int64] | None, steps: int | None, rows: bool
+) -> Outcome:
     sketch, noisy = part
     laplace = noisy.mechanism == "laplace"
     scale = math.ldexp(noisy.noise_std, noisy.bits) * noisy.whole
     detail = f"the discrete noise has a scale of {scale:.3g} steps of its grid"
     try:
         std = noisy.sigma * noisy.sensitivity
-        value_bits = value_bits_for(sketch, std, counts, noisy.mechanism)
+        if rows:
+            value_bits = value_bits_for_rows(sketch, std, noisy.mechanism)
+        else:
+            value_bits = value_bits_for(sketch, std, counts, noisy.mechanism)
     except ValueError as error:
         return False, f"{detail}; {error}"
     whole, expected = 1, sketch.bits + value_bits

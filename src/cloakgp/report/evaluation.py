@@ -7,6 +7,7 @@ named as such.  ``docs/nist-800-226.md`` has the same for cloakgp as a whole, wi
 from __future__ import annotations
 
 from cloakgp.release.release import Release
+from cloakgp.release.statement import relation
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.html import Html, element
 
@@ -39,6 +40,8 @@ def answers(release: Release, report: VerificationReport) -> list[tuple[str, str
     unit = "one person, with all of their rows" if spec.groups is not None else "one row"
     if spec.groups is None:
         unit += ", taken to be another person's; owners of rows were not named"
+    if spec.rows is not None:
+        unit = f"everything about one person, inputs included: {relation(spec.rows)}"
     if not release.private:
         total = "none: this is a trial and carries no guarantee"
     bounds = "public, and stated beforehand"

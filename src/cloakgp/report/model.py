@@ -186,7 +186,7 @@ class Builder:
             variances.append(own)
             constants.append(constant)
             flats.append(flat)
-            cov = decoder.signal_covariance() + decoder.noise_std**2 * np.eye(len(decoder.T))
+            cov = decoder.sketch_covariance()
             if len(cov):
                 cov = cov + jittered_cholesky(cov)[1] * np.eye(len(cov))
             covs.append(cov[np.tril_indices(len(cov))])

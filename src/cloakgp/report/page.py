@@ -21,7 +21,7 @@ from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE, plain
+from cloakgp.release.statement import NOT_PRIVATE, plain, what_cells_are
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.evaluation import evaluation
@@ -138,6 +138,13 @@ def _header(predictions: Predictions, inputs: list[Input], report: VerificationR
     return element("header", *parts)
 
 
+def _protected_fact(release: Release) -> tuple[str, str]:
+    """Say what is protected of whole rows: how many there are may be private."""
+    rows = release.spec.rows
+    assert rows is not None
+    return "protected", "whole rows" if rows.neighbours == "replace" else "whole rows, membership"
+
+
 def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: bool) -> Html:
     release = predictions.release
     if exact or grid:
@@ -151,7 +158,9 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
         )
     owned = len(release.members) > 1 or release.spec.groups is not None
     facts = [
-        ("people" if owned else "rows", f"{release.spec.people:,}"),
+        _protected_fact(release)
+        if release.spec.rows is not None
+        else ("people" if owned else "rows", f"{release.spec.people:,}"),
         ("epsilon", format_number(release.total_epsilon) if release.private else "none"),
         ("delta", f"{release.delta:g}" if release.private else "none"),
         ("numbers published", f"{release.published_values:,}"),
@@ -256,9 +265,8 @@ def _numbers(predictions: Predictions) -> Html:
         listed = element("details", element("summary", summary), listed)
     noisy = "noisy " if release.private else ""
     words = (
-        f"Each number is a {noisy}sum over a cell: a group of people with similar inputs, chosen "
-        "by the inputs alone. Where cells share people, parts of people are counted. ± is what "
-        "95 % of the noise stays within."
+        f"{what_cells_are(release, noisy)} Where cells share people, parts of people are counted. "
+        "± is what 95 % of the noise stays within."
     )
     return element(
         "section",

@@ -85,14 +85,17 @@ def registry_entry(release: Release) -> dict[str, Any]:
             "dp_variant": {
                 "variant_name": "Approximate DP",
                 "data_domain": (
-                    f"Tables with the same public inputs ({inputs}) in the same rows, and any "
+                    f"Tables of rows with any inputs ({inputs}) within a public box, and any "
+                    f"private values of {outputs}. {_limits(words['What is protected'])}"
+                    if spec.rows is not None
+                    else f"Tables with the same public inputs ({inputs}) in the same rows, and any "
                     f"private values of {outputs}. {_limits(words['What is protected'])}"
                 ),
                 "unprotected_quantities": words["What is not protected"],
             },
             "privacy_loss": {
                 "privacy_unit": "Person, taken to have one row"
-                if spec.groups is None
+                if spec.groups is None and (spec.rows is None or spec.rows.max_rows == 1)
                 else "Person, with all of its rows",
                 "privacy_unit_details": words["What is protected"],
                 "privacy_parameters": {"epsilon": release.total_epsilon, "delta": release.delta},

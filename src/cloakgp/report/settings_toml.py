@@ -16,7 +16,7 @@ from cloakgp.data.columns import Category, Columns, Date
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.diagnostics import has_default_family
-from cloakgp.release.spec import ReleaseSpec
+from cloakgp.release.spec import ProtectedRows, ReleaseSpec
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
@@ -34,7 +34,7 @@ def settings_toml(release: Release) -> str:
     settings: dict[str, Any] = {
         "task": spec.task,
         "inputs": spec.names,
-        **columns_told(spec.encoding),
+        **(columns_told(spec.encoding) if spec.rows is None else {}),
         "output": release.named_targets,
         **_outputs(release),
         "epsilon": spec.budget.epsilon,
@@ -45,7 +45,9 @@ def settings_toml(release: Release) -> str:
         "design": spec.design,
         "decode": spec.decode,
     }
-    if spec.groups is None:
+    if spec.rows is not None:
+        settings |= _whole_rows(spec.rows)
+    if spec.groups is None and (spec.rows is None or spec.rows.max_rows == 1):
         settings["groups"] = "none"
     if spec.inducing is not None:
         settings |= {"inducing": len(spec.inducing), "approximation": spec.approximation}
@@ -64,6 +66,21 @@ def settings_toml(release: Release) -> str:
             "# Its settings were chosen privately, by `cloakgp select`, at a cost of its own."
         )
     return _HEAD + "\n".join(lines) + "\n"
+
+
+def _whole_rows(rows: ProtectedRows) -> dict[str, Any]:
+    """Return what says that whole rows are protected, and where."""
+    box: dict[str, Any] = {}
+    for name, column, each in zip(
+        rows.box.columns.labels, rows.box.inputs, rows.box.ranges, strict=True
+    ):
+        if each is None:
+            box[name] = list(column.levels) if isinstance(column, Category) else "bool"
+        else:
+            dates = isinstance(column, Date)
+            box[name] = [column.shown(end) for end in each] if dates else [*each]
+    found = {"protect": "rows", "box": box, "neighbours": rows.neighbours, "people": rows.people}
+    return found if rows.max_rows == 1 else found | {"max_rows": rows.max_rows}
 
 
 def _gaussian(spec: ReleaseSpec) -> dict[str, Any]:

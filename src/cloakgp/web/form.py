@@ -139,6 +139,11 @@ def read_submission(form: Mapping[str, str], base: Mapping[str, Any]) -> FormSub
         settings = gather_settings(given)
     except CommandError as error:
         raise problem_of(error) from None
+    if settings.whole_rows:
+        raise Problem(
+            "pages plan releases whose inputs are public; for whole rows use the command line: "
+            "cloakgp plan --protect rows --config FILE.toml"
+        )
     if not settings.output:
         raise Problem("choose the private column", "output")
     if settings.candidates:

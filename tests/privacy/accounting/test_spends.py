@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from cloakgp.privacy import Spend
+from cloakgp.privacy import Budget, Spend
 
 
 @pytest.mark.parametrize("size", [0.0, -1.0, math.nan, math.inf, 1e4])
@@ -23,3 +23,15 @@ def test_a_gaussian_is_known_by_the_inverse_of_its_noise():
     assert Spend.gaussian(4.0) == Spend("gaussian", 0.25)
     with pytest.raises(ValueError, match="sigma must be"):
         Spend.gaussian(0.0)
+
+
+def test_a_release_for_adding_costs_more_if_somebody_is_replaced():
+    """Twice the ε of Laplace noise, and √2 times 1/σ of Gaussian noise."""
+    laplace, gaussian = Budget(0.7, 0.0, mechanism="laplace"), Budget(0.7, 1e-5)
+    assert Spend.of(laplace, "add-remove") == Spend("pure", 1.4)
+    assert Spend.of(laplace, "replace") == Spend.of(laplace) == Spend("pure", 0.7)
+    found = Spend.of(gaussian, "add-remove").size
+    assert found == pytest.approx(math.sqrt(2.0) / gaussian.sigma, rel=4e-16)
+    assert Spend.of(gaussian, "replace") == Spend.of(gaussian)
+    with pytest.raises(ValueError, match="neighbours must be one of"):
+        Spend.of(laplace, "both")

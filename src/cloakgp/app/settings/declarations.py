@@ -197,6 +197,28 @@ class Settings:
         panel=GUARANTEE,
         commands=PLANNED,
     )
+    protect: str | None = setting(
+        one_of(Literal["outputs", "rows"]),
+        "What is protected of each person: the private column, or the whole row, inputs included",
+        panel=GUARANTEE,
+    )
+    box: Mapping[str, Any] = setting(
+        readers.BOX,
+        "For --protect rows: public range or levels of an input, or bool; repeatable",
+        default=(),
+        panel=GUARANTEE,
+        repeated=True,
+    )
+    neighbours: str | None = setting(
+        one_of(Literal["replace", "add-remove"]),
+        "For --protect rows: whether a person is replaced, or is there or not",
+        panel=GUARANTEE,
+    )
+    people: int | None = setting(
+        readers.COUNT,
+        "For --protect rows: how many rows to plan for, a public number or guess",
+        panel=GUARANTEE,
+    )
     classes: tuple[str, ...] = setting(
         readers.LABELS, "Every possible label", default=(), panel=GUARANTEE
     )
@@ -297,6 +319,11 @@ class Settings:
         if any(number is None or math.isinf(number) for number in numbers):
             return list(self.classes)
         return [int(n) if n == int(n) else n for n in numbers if n is not None]
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether inputs are private, too."""
+        return self.protect == "rows"
 
     @property
     def chooses_bounds(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ def gather_settings(flags: Mapping[str, Any], config: Path | None = None) -> Set
     given = {} if config is None else read_config(config)
     given |= {n: (n, value) for n, value in flags.items() if value is not None}
     settings = Settings(**{n: DECLARED[n].reader.read(*told) for n, told in given.items()})
+    if settings.whole_rows and not settings.inputs:
+        settings = replace(settings, inputs=tuple(dict(settings.box)))
     check(settings)
     return settings
 
@@ -49,8 +52,43 @@ def read_config(path: Path) -> dict[str, tuple[str, Any]]:
     return {key.replace("-", "_"): (f"{key} in {path}", v) for key, v in content.items()}
 
 
+#: What is about public inputs, or does not exist for whole rows yet.
+NOT_OF_ROWS = ("levels", "dates", "missing", "exposure", "at", "candidates", "bounds_grid", "jobs")
+
+
+def check_rows(settings: Settings) -> None:
+    """Refuse what does not go with whole rows, and what is for them alone."""
+    if not settings.whole_rows:
+        for name in ("box", "neighbours", "people"):
+            if getattr(settings, name) not in (None, (), {}):
+                raise CommandError(Message("{!p} is for {protect:rows}; leave it out", name))
+        return
+    if not settings.box:
+        raise CommandError(
+            Message(
+                "{box} is missing: whole rows are protected within a public box, such as "
+                "{box:age=0,90}. Say what is possible, not what occurred: a box taken from the "
+                "data leaks"
+            )
+        )
+    for name in NOT_OF_ROWS:
+        if getattr(settings, name) not in (None, (), {}):
+            raise CommandError(
+                Message("{!p} cannot be combined with {protect:rows}; leave it out", name)
+            )
+    if {*settings.inputs} != {*settings.box}:
+        raise CommandError(
+            Message(
+                "{inputs} are {}, and {box} is of {}; name the same, or leave {inputs} out",
+                listed(settings.inputs),
+                listed(list(settings.box)),
+            )
+        )
+
+
 def check(settings: Settings) -> None:
     """Refuse settings that no plan can be made from."""
+    check_rows(settings)
     if not settings.inputs:
         raise CommandError(
             Message(

@@ -200,6 +200,28 @@ def read_dates(where: str, value: Any) -> dict[str, str]:
     return found
 
 
+def read_box(where: str, value: Any) -> dict[str, Any]:
+    """Return a box: "age=0,90", "region=north|south", "smoker=bool", or a table of lists."""
+    wanted = "an input and its public range or levels: age=0,90 or region=north|south"
+    found: dict[str, Any] = {}
+    for name, given in _pairs(where, value, wanted):
+        if isinstance(given, str) and given.strip() in ("bool", "boolean"):
+            found[name] = "bool"
+            continue
+        split = isinstance(given, str) and "|" in given
+        parts = given.split("|" if split else ",") if isinstance(given, str) else given
+        if not isinstance(parts, list) or not parts:
+            raise wrong(where, name if given is None else given, wanted)
+        numbers = [None if split else as_number(part) for part in parts]
+        if len(parts) == 2 and None not in numbers:
+            found[name] = tuple(numbers)
+        else:
+            found[name] = tuple(
+                read_string(where, str(part) if _is_number(part) else part) for part in parts
+            )
+    return found
+
+
 def read_stand_ins(where: str, value: Any) -> dict[str, str]:
     """Return what stands for missing values: "region=unknown", "age=40", or a table."""
     wanted = "a column and what stands for its missing values: region=unknown"
@@ -240,6 +262,7 @@ KERNEL = ValueReader("SPEC", read_kernel)
 PLACES = ValueReader("NAME=LO:HI:COUNT|FILE", read_string)
 FILE = ValueReader("FILE", read_file)
 LEVELS = ValueReader("NAME=LEVEL,LEVEL", read_levels)
+BOX = ValueReader("NAME=LO,HI|NAME=LEVEL|LEVEL", read_box)
 DATES = ValueReader("NAME=DATE", read_dates)
 STAND_INS = ValueReader("NAME=VALUE", read_stand_ins)
 LEDGER = ValueReader("FILE|ADDRESS", read_ledger)

@@ -73,7 +73,7 @@ class LoadedTable:
     In memory, or in blocks that are read later.
     """
 
-    inputs: pd.DataFrame | BlockTable
+    inputs: Any  # a data frame or blocks; None: whole rows are private, and nothing is read
     groups: NDArray[Any] | None = None
     exposure: Array | BlockTable | None = None
     outputs: pd.DataFrame | BlockColumn | None = None
@@ -149,13 +149,20 @@ def read_columns(
     watched = None if exposure is None else reader.numbers(exposure)
     if not outputs:
         return LoadedTable(frame, owners, watched)
+    return LoadedTable(frame, owners, watched, read_outputs(table, outputs, labels, decimal))
+
+
+def read_outputs(
+    table: Table, outputs: Sequence[str], labels: Sequence[str], decimal: str
+) -> pd.DataFrame:
+    """Return the private columns of a table that holds them, as numbers or as ``labels``."""
     if labels:
         private: dict[str, Any] = {
             name: _private_labels(name, table.strings(name, labels)) for name in outputs
         }
     else:
         private = {name: _private(name, table.numbers(name), decimal) for name in outputs}
-    return LoadedTable(frame, owners, watched, pd.DataFrame(private))
+    return pd.DataFrame(private)
 
 
 def comes_in_blocks(path: Path, groups: str | None = None) -> bool:

@@ -82,8 +82,11 @@ class CsvTable:
             )
         return f"; it has: {listed(self.names)}"
 
-    def load(self, names: Sequence[str], most: int | None = None) -> None:
-        """Keep the cells of these columns, of so many rows at most."""
+    def load(self, names: Sequence[str], most: int | None = None, private: bool = False) -> None:
+        """Keep the cells of these columns, of so many rows at most.
+
+        Of ``private`` cells that are not in UTF-8 nothing is said.
+        """
         places = [self.names.index(name) for name in names]
         columns: list[list[str]] = [[] for _ in names]
         width, lines = len(self.names), self._lines()
@@ -101,7 +104,9 @@ class CsvTable:
         if columns and not columns[0]:
             raise CommandError(f"{printable(self.path)} has a header but no rows")
         for name, column in zip(names, columns, strict=True):
-            if any(_UNDECODED.search(cell) for cell in column if not cell.isascii()):
+            if not private and any(
+                _UNDECODED.search(cell) for cell in column if not cell.isascii()
+            ):
                 raise CommandError(f"{printable(self.path)}: column {brief(name)!r} {_NOT_UTF8}")
         self.cells = dict(zip(names, columns, strict=True))
 
@@ -243,7 +248,7 @@ class ParquetTable:
         """Say what columns there are."""
         return f"; it has: {listed(self.names)}"
 
-    def load(self, names: Sequence[str], most: int | None = None) -> None:
+    def load(self, names: Sequence[str], most: int | None = None, private: bool = False) -> None:
         """Read these columns, or so many rows at most, of the first row group."""
         import pyarrow
 

@@ -15,7 +15,7 @@ from cloakgp.cli.consent import ask_owners
 from cloakgp.cli.options import (
     AsJson,
     Config,
-    Data,
+    DataIfAny,
     flag,
     number_option,
     path_option,
@@ -29,7 +29,8 @@ from cloakgp.files import write_file
 EXAMPLES = (
     "Examples:\n\n"
     "cloakgp plan heights.csv --inputs age --bounds 40,200\n\n"
-    "cloakgp plan heights.csv --inputs age --bounds 40,200 --required-std 10 --plot plan.png"
+    "cloakgp plan heights.csv --inputs age --bounds 40,200 --required-std 10 --plot plan.png\n\n"
+    "cloakgp plan --protect rows --box age=0,90 --people 5000 --bounds 40,200"
 )
 
 
@@ -37,7 +38,7 @@ EXAMPLES = (
 def plan_command(
     ctx: typer.Context,
     settings: Settings,
-    data: Data,
+    data: DataIfAny = None,
     config: Config = None,
     required_std: Annotated[
         float | None, number_option("Find the smallest epsilon whose error stays below this")
@@ -67,7 +68,7 @@ def plan_command(
         show_plan(screen(), plan, settings)
     with show_progress() as step:
         report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
-        if compare and settings.owners is not None:
+        if compare and settings.owners is not None and not settings.whole_rows:
             step("Comparing rows for each person (--no-compare skips this)")
             report["limits"] = job.compare_max_rows().to_dict("records")
     if as_json:

@@ -34,6 +34,7 @@ from cloakgp.estimators.search.folds import (
     split_rows,
 )
 from cloakgp.estimators.steps import mechanisms_for
+from cloakgp.estimators.whole_rows import refuse_rows
 from cloakgp.privacy import (
     Budget,
     Spend,
@@ -52,7 +53,17 @@ Array = NDArray[np.float64]
 Params = dict[str, Any]
 
 #: What a search must not vary: the budget, and what the private outputs are.
-FIXED = ("epsilon", "delta", "calibration", "mechanism", "bounds", "classes")
+FIXED = (
+    "epsilon",
+    "delta",
+    "calibration",
+    "mechanism",
+    "bounds",
+    "classes",
+    "protect",
+    "box",
+    "neighbours",
+)
 #: What does not change a plan, or shows in its folds.
 UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OF_SPENDS)
 
@@ -140,6 +151,7 @@ def candidates_of(search: SearchSettings) -> list[Params]:
             "a private search is for PrivateGPRegressor and for PrivateGPClassifier with two "
             f"classes, got {type(search.estimator).__name__}"
         )
+    refuse_rows(search.estimator, "a private search")
     for name in OF_SPENDS:
         if getattr(search.estimator, name) is not None:
             raise ValueError(f"give {name} to the search, not to its estimator")

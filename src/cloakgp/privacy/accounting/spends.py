@@ -8,6 +8,7 @@ from typing import Literal
 from cloakgp.privacy.mechanism.budget import Budget
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON
 from cloakgp.privacy.mechanism.numbers import as_number
+from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
 
 Kind = Literal["gaussian", "bounded-range", "pure"]
 
@@ -52,22 +53,28 @@ class Spend:
             )
 
     @classmethod
-    def of(cls, budget: Budget) -> Spend:
-        """Return the spend of everything that a budget is for.
+    def of(cls, budget: Budget, neighbours: Neighbours = "replace") -> Spend:
+        """Return the spend of everything that a budget is for, where one person is replaced.
 
         Parameters
         ----------
         budget : Budget
             With noise.
+        neighbours : {"replace", "add-remove"}, default="replace"
+            For which the noise was chosen.  If whole rows were protected for adding or removing one
+            person, replacing one costs more.
 
         Returns
         -------
         spend : Spend
             Pure for Laplace noise.
         """
+        # √2 or 2 times as far, for replacing, as for adding or removing
+        more = rows_sensitivity("replace", 1, budget.norm)
+        more /= rows_sensitivity(neighbours, 1, budget.norm)
         if budget.mechanism == "laplace":
-            return cls("pure", budget.epsilon)
-        return cls.gaussian(budget.sigma)
+            return cls("pure", more * budget.epsilon)
+        return cls.gaussian(budget.sigma / more)
 
     @classmethod
     def gaussian(cls, sigma: float) -> Spend:

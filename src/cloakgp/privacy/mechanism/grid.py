@@ -157,8 +157,33 @@ class Levels(Axis):
         return np.where(np.isnan(found), rest, found).astype(np.int64)
 
 
+# Proof: grid.md
+@dataclass(frozen=True)
+class Flags(Axis):
+    """No and yes: booleans, the words true and false, or the numbers 0 and 1.
+
+    See Also
+    --------
+    Grid : Is made of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cloakgp.privacy import Flags
+    >>> Flags().places(np.array([1.0, 0.0, np.nan]))
+    array([ 1,  0, -1])
+    """
+
+    parts = 2
+
+    def places(self, values: NDArray[Any]) -> Places:
+        known = {"false": 0.0, "0": 0.0, "true": 1.0, "1": 1.0}
+        found = _read(values, lambda value: known.get(_as_label(value) or "", math.nan))
+        return np.where(np.isnan(found), NOWHERE, found).astype(np.int64)
+
+
 #: A subclass could say anything about itself.
-AXES = (Interval, Levels)
+AXES = (Interval, Levels, Flags)
 
 
 # Proof: grid.md
@@ -168,7 +193,7 @@ class Grid:
 
     Parameters
     ----------
-    axes : sequence of Interval and Levels
+    axes : sequence of Interval, Levels and Flags
         One for each input.
 
     See Also
@@ -189,7 +214,9 @@ class Grid:
     def __post_init__(self) -> None:
         axes = tuple(self.axes)
         if not axes or any(type(axis) not in AXES for axis in axes):
-            raise ValueError(f"axes must be one or more of Interval and Levels, got {axes!r}")
+            raise ValueError(
+                f"axes must be one or more of Interval, Levels and Flags, got {axes!r}"
+            )
         object.__setattr__(self, "axes", axes)
         if self.bins > MOST_BINS:
             raise ValueError(f"{self.bins} bins are too many; the limit is {MOST_BINS}")

@@ -91,6 +91,11 @@ def gathered_members(releases: Iterable[Any]) -> tuple[Published, ...]:
         raise ValueError(
             f"releases are {len(members)} in all; give from two to {MOST_MEMBERS} different ones"
         )
+    if any(member.spec.rows is not None for member in members):
+        raise ValueError(
+            "releases of whole rows cannot be combined yet: what each knows of where people are "
+            "would have to be shared; use them one by one"
+        )
     _check_different(members)
     for number, other in enumerate(members[1:], start=2):
         _check_alike(members[0], other, number)

@@ -55,8 +55,16 @@ LARGEST_VALUE = 1 << 62
 #: Steps of whole numbers: caps of counts.
 LARGEST_WHOLE = 1 << 40
 
-Neighbours = Literal["same inputs, one person's outputs replaced"]
-NEIGHBOURS: Neighbours = "same inputs, one person's outputs replaced"
+Neighbours = Literal[
+    "same inputs, one person's outputs replaced",
+    "one person's whole rows replaced",
+    "one person's whole rows added or removed",
+]
+NEIGHBOURS: dict[str | None, Neighbours] = {
+    None: "same inputs, one person's outputs replaced",
+    "replace": "one person's whole rows replaced",
+    "add-remove": "one person's whole rows added or removed",
+}
 
 
 class GuaranteeCodec(Section, frozen=True, omit_defaults=True):
@@ -73,8 +81,8 @@ class GuaranteeCodec(Section, frozen=True, omit_defaults=True):
     mechanism: Mechanism = "gaussian"  # files of 0.2.0 do not say
 
     @classmethod
-    def of(cls, noisy: NoisySketch) -> GuaranteeCodec:
-        """Return what a file says of the guarantee."""
+    def of(cls, noisy: NoisySketch, neighbours: str | None = None) -> GuaranteeCodec:
+        """Return what a file says of the guarantee; ``neighbours`` are those of whole rows."""
         return cls(
             epsilon="inf" if noisy.epsilon == math.inf else noisy.epsilon,
             delta=noisy.delta,
@@ -83,7 +91,7 @@ class GuaranteeCodec(Section, frozen=True, omit_defaults=True):
             calibration=noisy.calibration,
             parts=noisy.parts,
             private=noisy.private,
-            neighbours=NEIGHBOURS,
+            neighbours=NEIGHBOURS[neighbours],
             mechanism=noisy.mechanism,
         )
 
@@ -142,17 +150,21 @@ class GridCodec(Section, frozen=True, omit_defaults=True):
         """The arrays that it needs."""
         return {name for names in _part_names(len(self.noisy_bits)) for name in names}
 
-    def check(self, arrays: Arrays, people: int, outputs: int, parts: int) -> None:
-        """Check the sketches and the noisy values of every iteration."""
+    def check(
+        self, arrays: Arrays, people: int, outputs: int, parts: int, *, flat: bool = True
+    ) -> None:
+        """Check the sketches and the noisy values of every iteration.
+
+        One output may be published as a plain column, if they may be ``flat``.
+        """
         given = len(self.noisy_bits)
         if given != parts:
             raise ReleaseFileError(f"{given} part(s) share a budget meant for {parts}")
         for sketch, noisy in _part_names(parts):
             check_array(sketch, arrays[sketch], "int32", (None, people), "rows by people")
             rows = len(arrays[sketch])
-            # One output may be published as a plain column.
-            flat = outputs == 1 and arrays[noisy].ndim == 1
-            shape = (rows,) if flat else (rows, outputs)
+            plain = flat and outputs == 1 and arrays[noisy].ndim == 1
+            shape = (rows,) if plain else (rows, outputs)
             check_array(noisy, arrays[noisy], "int64", shape, "noisy values of each row")
             check_range(noisy, arrays[noisy], -LARGEST_VALUE, LARGEST_VALUE)
 

@@ -12,12 +12,15 @@ import numpy as np
 from msgspec import Meta, structs
 from numpy.typing import NDArray
 
-from cloakgp.data.columns import Column, Columns
+from cloakgp.data.box import MOST_BINS, Box
+from cloakgp.data.columns import Category, Column, Columns, Date
+from cloakgp.data.columns import Number as NumberColumn
 from cloakgp.data.columns.kinds import KINDS, MOST_LEVELS
 from cloakgp.data.kd_tree import Tree
 from cloakgp.data.partition import Partition
 from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
+from cloakgp.privacy.mechanism.whole_rows import Neighbours
 from cloakgp.release.file.schema import (
     LARGEST,
     MOST_ENTRIES,
@@ -32,7 +35,7 @@ from cloakgp.release.file.schema import (
     check_array,
     check_range,
 )
-from cloakgp.release.spec import RowLimit
+from cloakgp.release.spec import ProtectedRows, RowLimit
 
 #: People in one bin, at most.
 MOST_PEOPLE = 1 << 50
@@ -138,6 +141,50 @@ def check_rows_of_model(arrays: Arrays) -> tuple[int, int]:
     if "groups" in arrays:
         check_array("groups", arrays["groups"], "int64", (N,), "an owner for each row")
     return N, L
+
+
+# --------------------------------------------------------------------------------------- whole rows
+
+
+class BoxCodec(Section, frozen=True, omit_defaults=True):
+    """The public box of inputs that are private, and for whom the release was made."""
+
+    neighbours: Neighbours
+    people: Annotated[int, Meta(ge=1, le=MOST_PEOPLE)]
+    ranges: list[tuple[Number, Number] | None]
+    parts: list[Count]
+    max_rows: Count = 1
+
+    @classmethod
+    def of(cls, rows: ProtectedRows) -> BoxCodec:
+        """Return what a file says of whole rows."""
+        box = rows.box
+        return cls(rows.neighbours, rows.people, [*box.ranges], [*box.parts], rows.max_rows)
+
+    def read(self, columns: Columns) -> ProtectedRows:
+        """Return what is public of whole rows, or refuse a box that none can be."""
+        if not len(self.ranges) == len(self.parts) == len(columns.columns):
+            raise ReleaseFileError("the box has not one range and one number of parts an input")
+        for column, each, parts in zip(columns.columns, self.ranges, self.parts, strict=True):
+            wanted = len(column.levels) if isinstance(column, Category) else 2
+            numbers = isinstance(column, NumberColumn | Date)
+            if numbers != (each is not None) or (not numbers and parts != wanted):
+                raise ReleaseFileError("the box does not fit the kinds of its inputs")
+        box = Box(columns.names, columns.columns, tuple(self.ranges), tuple(self.parts))
+        try:
+            if box.grid.bins > MOST_BINS:
+                raise ReleaseFileError(f"a box of {box.grid.bins} bins is too large")
+        except ValueError as error:
+            raise ReleaseFileError(f"the box is not sound: {error}") from None
+        return ProtectedRows(box, self.neighbours, self.people, self.max_rows)
+
+
+def check_bins(rows: ProtectedRows, arrays: Arrays) -> None:
+    """Refuse rows of the model that are not the bins of the box."""
+    if "groups" in arrays:
+        raise ReleaseFileError("owners of whole rows are private")
+    if not np.array_equal(arrays["X"], rows.box.centres):
+        raise ReleaseFileError("X are not the bins of the box")
 
 
 # -------------------------------------------------------------------------------------------- bins

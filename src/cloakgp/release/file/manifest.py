@@ -18,11 +18,13 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from cloakgp.data.columns import Columns
 from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
 from cloakgp.release.file.archive import own_fields
 from cloakgp.release.file.cost import Sizes, check_cost
 from cloakgp.release.file.guarantee import (
+    NEIGHBOURS,
     BoundsChoiceCodec,
     ChoiceCodec,
     DesignCodec,
@@ -30,9 +32,11 @@ from cloakgp.release.file.guarantee import (
     GuaranteeCodec,
 )
 from cloakgp.release.file.inputs import (
+    BoxCodec,
     ColumnCodec,
     PartitionCodec,
     RowLimitCodec,
+    check_bins,
     check_rows_of_model,
     column_codec,
     read_columns,
@@ -49,7 +53,7 @@ from cloakgp.release.file.schema import (
     typed,
 )
 from cloakgp.release.outputs import OUTCOMES, Counts, Outcome, Rate, Said, Task
-from cloakgp.release.spec import ReleaseSpec, at_prior_mean
+from cloakgp.release.spec import ProtectedRows, ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
@@ -97,6 +101,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
     rows: RowLimitCodec | None = None  # nor those of all rows
     inputs: Annotated[list[ColumnCodec], Meta(min_length=1)] | None = None  # None: plain numbers
     rate: Rate = "mean"  # of counts, what is predicted; files of 0.1.0 and 0.2.0 do not speak of it
+    box: BoxCodec | None = None  # None: inputs are public
 
     def check(self, arrays: Arrays) -> None:
         """Raise ``ReleaseFileError`` at the first thing that no release can hold."""
@@ -127,9 +132,17 @@ class Manifest(Head, frozen=True, omit_defaults=True):
             self.places.check(arrays)
         if self.rows is not None and "groups" not in arrays:
             raise ReleaseFileError("rows of each person are limited, but the owners are not named")
+        shares = self.outputs
+        if (rows := self._rows(columns)) is not None:
+            check_bins(rows, arrays)
+            shares = max(2, self.outputs)
+        neighbours = NEIGHBOURS[None if rows is None else rows.neighbours]
+        if self.guarantee.neighbours != neighbours:
+            raise ReleaseFileError("the guarantee is for other neighbours than the box is")
         self.prior.check(arrays, columns)
         kind.check_arrays(arrays, people)
-        self.grid.check(arrays, people, self.outputs, self.guarantee.parts)
+        flat = rows is None and self.outputs == 1
+        self.grid.check(arrays, people, shares, self.guarantee.parts, flat=flat)
         self._check_names(columns, len(self.outcome(arrays).names(self.outputs)))
 
     def _check_names(self, columns: int, targets: int) -> None:
@@ -146,6 +159,15 @@ class Manifest(Head, frozen=True, omit_defaults=True):
         ):
             if names is not None and len(names) != wanted:
                 raise ReleaseFileError(f"{key} are {len(names)} names for {wanted} columns")
+
+    def _rows(self, columns: int) -> ProtectedRows | None:
+        """Return what is said of whole rows, whose model has so many columns."""
+        if self.box is None:
+            return None
+        if self.places is not None or self.rows is not None or self.guarantee.parts != 1:
+            raise ReleaseFileError("whole rows are published once, and neither places nor owners")
+        told = read_columns(self.inputs, self.feature_names)
+        return self.box.read(Columns.numbers(self.feature_names, columns) if told is None else told)
 
     @property
     def outputs(self) -> int:
@@ -212,7 +234,9 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
         release_id=release.release_id,
         created=release.created,
         task=spec.task,
-        guarantee=GuaranteeCodec.of(release.noisy),
+        guarantee=GuaranteeCodec.of(
+            release.noisy, None if spec.rows is None else spec.rows.neighbours
+        ),
         grid=GridCodec.of(release.parts),
         bounds=BoundsCodec(spec.lo.tolist(), spec.hi.tolist()),
         prior=prior,
@@ -233,6 +257,7 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
         rows=None if spec.limit is None else RowLimitCodec(*spec.limit),
         inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
         rate=spec.outcome.rate if isinstance(spec.outcome, Counts) else "mean",
+        box=None if spec.rows is None else BoxCodec.of(spec.rows),
     )
 
 
@@ -308,6 +333,9 @@ def _read(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     budget = manifest.guarantee.read()
     places = None if manifest.places is None else manifest.places.read(arrays)
     X, counts, at_nodes = check_rows(arrays["X"]), None, arrays
+    rows = manifest._rows(X.shape[1])
+    if rows is not None:
+        counts = rows.counts
     if places is not None:
         X, counts = places.nodes, places.node_counts
         if places.node_exposure is not None:
@@ -315,6 +343,7 @@ def _read(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     spec = ReleaseSpec(
         model=prior.read_model(arrays, X, counts, private=not math.isinf(budget.epsilon)),
         places=places,
+        rows=rows,
         family=prior.read_family(arrays, arrays["X"][:1]),
         points=check_rows(arrays["points"], "points"),
         weights=arrays["weights"],

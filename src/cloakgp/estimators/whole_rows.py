@@ -1,0 +1,154 @@
+"""Whole rows: what an estimator is asked if inputs are private, too, and what it may not be asked.
+
+Everything that follows from X otherwise follows from the public box here; the table itself is
+handed to the core, and no value of it is looked at.  So a plan needs no table, and no message says
+how many rows there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from cloakgp.data.batches import PrivateRows
+from cloakgp.data.blocks.dask import blocks_of
+from cloakgp.data.box import Box, read_box
+from cloakgp.data.checks import as_float
+from cloakgp.errors import ParameterError
+from cloakgp.privacy.mechanism.numbers import is_whole
+from cloakgp.privacy.mechanism.whole_rows import Neighbours
+from cloakgp.release.request import Request
+from cloakgp.release.spec import ProtectedRows
+
+PROTECT = ("outputs", "rows")
+#: Rows that a release can be planned for.
+MOST_PEOPLE = 10**9
+
+
+def protects_rows(estimator: Any) -> bool:
+    """Tell whether an estimator protects whole rows; refuse a box that nobody asks for."""
+    protect = estimator.protect
+    if not (isinstance(protect, str) and protect in PROTECT):
+        raise ParameterError("{protect} must be one of {}, got {!r}", PROTECT, protect)
+    if estimator.neighbours not in get_args(Neighbours):
+        raise ParameterError(
+            "{neighbours} must be one of {}, got {!r}", get_args(Neighbours), estimator.neighbours
+        )
+    if protect == "outputs" and estimator.box is not None:
+        raise ParameterError(
+            "{box} is for {protect:'rows'}, where inputs are private, too; say so, or leave it out"
+        )
+    if protect == "outputs" and estimator.neighbours != "replace":
+        raise ParameterError(
+            "{neighbours:{!r}} is for {protect:'rows'}; outputs are protected for replacing them",
+            estimator.neighbours,
+        )
+    return bool(protect == "rows")
+
+
+def refuse_rows(estimator: Any, what: str) -> None:
+    """Refuse what does not exist for whole rows."""
+    if protects_rows(estimator):
+        raise ParameterError(
+            "{} cannot be combined with {protect:'rows'}; use {protect:'outputs'}, or leave it out",
+            what,
+        )
+
+
+def request_rows(
+    estimator: Any, settings: dict[str, Any], people: int, max_rows: int | None, groups: bool
+) -> Request:
+    """Return what a plan for whole rows is asked: the box and the settings, and no table."""
+    box = read_box(estimator.box)
+    check_settings(estimator)
+    most = 1
+    if max_rows is not None:
+        if not is_whole(max_rows) or max_rows < 1:
+            raise ParameterError(
+                "{max_contributions} must be a whole number >= 1, got {!r}", max_rows
+            )
+        most = int(max_rows)
+    if most > 1 and not groups:
+        raise ParameterError(
+            "{max_contributions:{}} limits the rows of each person: {groups} has to name the owner "
+            "of each row{python: (for a plan, groups=True)}",
+            most,
+        )
+    rows = ProtectedRows(box, estimator.neighbours, people, most)
+    return Request(
+        maker=type(estimator).__name__,
+        X=box.centres,
+        names=box.names,
+        at=None,
+        groups=None,
+        exposure=np.ones(len(box.centres)),
+        settings=settings,
+        inputs=None if box.columns.plain else box.columns,
+        rows=rows,
+    )
+
+
+def check_settings(estimator: Any) -> None:
+    """Refuse settings that are about public inputs, or that whole rows cannot have yet."""
+    said = vars(estimator)
+    usual: dict[str, tuple[Any, ...]] = {
+        "inducing": ("auto",),
+        "decode": ("bayes",),
+        "columns": (None,),
+        "iterations": (1,),
+        "design": ("auto", "cells"),
+        "target": ("auto", "points"),
+    }
+    for name, allowed in usual.items():
+        value = said.get(name, allowed[0])
+        plain = value is None or isinstance(value, str | int)
+        if not (plain and value in allowed):
+            told = " or ".join(f"{name}={one!r}" for one in allowed)
+            raise ParameterError(
+                "{!p} cannot be combined with {protect:'rows'}; use {}, or {protect:'outputs'}",
+                name,
+                told,
+            )
+    bounds = said.get("bounds")
+    if bounds is not None and not isinstance(bounds, list | tuple | np.ndarray):
+        raise ParameterError(
+            "{bounds} that are chosen privately cannot be combined with {protect:'rows'}; give "
+            "public numbers, for instance {bounds:(0, 200)}"
+        )
+
+
+def checked_people(people: Any, estimator: Any, table: Any = None) -> int:
+    """Return how many rows a release is planned for: a public number, or a guess.
+
+    If rows are replaced their number is public, so that of a ``table`` will do.
+    """
+    if people is None and table is not None and estimator.neighbours == "replace":
+        people = rows_in(table)
+    if people is None:
+        raise ParameterError(
+            "{people} is missing: say how many rows to plan for, a public number or guess such as "
+            "{people:1000}{python:, to fit(…) or to the plan that is given to it}. How many there "
+            "are is not looked up: it is private, or there is no table"
+        )
+    number = as_float("people", people)
+    if not (1 <= number <= MOST_PEOPLE and number == int(number)):
+        raise ParameterError(
+            "{people} must be a whole number from 1 to {:,}, got {!r}", MOST_PEOPLE, people
+        )
+    return int(number)
+
+
+def rows_in(table: Any) -> int:
+    """Return how many rows a table has: public if neighbours are replaced."""
+    shape = getattr(table, "shape", None)
+    return int(shape[0]) if isinstance(shape, tuple) and shape else len(table)
+
+
+def private_batch(box: Box, X: Any, y: Any) -> PrivateRows:
+    """Return a private table for the core; none of its values is looked at."""
+    if blocks_of(X) is not None or hasattr(y, "parts"):
+        raise ParameterError(
+            "data in blocks cannot be combined with {protect:'rows'} yet; read them into memory"
+        )
+    return PrivateRows(box.grid, box.values(X), y)

@@ -1,0 +1,511 @@
+"""Whole rows: a plan needs no table, nothing of X gets out, and what is published is exact."""
+
+import io
+import logging
+import pickle
+import re
+import sys
+import traceback
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import cloakgp
+from cloakgp import (
+    BoundsGrid,
+    Ledger,
+    PrivateGPClassifier,
+    PrivateGPCountRegressor,
+    PrivateGPRegressor,
+    PrivateGridSearch,
+    Release,
+)
+from cloakgp.errors import ReleaseFileError
+from cloakgp.privacy import Spend, gaussian_sigma
+from cloakgp.privacy.mechanism import release as core
+from cloakgp.release.file.archive import write_archive
+
+pytestmark = pytest.mark.usefixtures("few_settings")
+
+BOX = {"age": (0, 90), "region": ["north", "south"]}
+POINTS = pd.DataFrame({"age": [5.0, 50.0, 89.0], "region": ["north", "south", "other"]})
+RNG = np.random.default_rng(4)
+N = 120
+X = pd.DataFrame({"age": RNG.uniform(0, 90, N), "region": RNG.choice(["north", "south"], N)})
+Y = (100.0 + X["age"] / 2 + RNG.normal(0, 5, N)).rename("height")
+MAKERS = {
+    "numbers": (PrivateGPRegressor, {"bounds": (40, 200)}, Y),
+    "two": (PrivateGPClassifier, {"classes": ["no", "yes"]}, np.where(Y > 120, "yes", "no")),
+    "three": (PrivateGPClassifier, {"classes": list("abc")}, RNG.choice(list("abc"), N)),
+    "counts": (PrivateGPCountRegressor, {"cap": 8}, RNG.poisson(X["age"].to_numpy() / 30)),
+}
+
+
+@pytest.fixture(autouse=True)
+def few_bins(monkeypatch):
+    """Grids of a tenth of the usual number of bins: what is tested does not depend on it."""
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 96)
+
+
+def maker(kind="numbers", **more):
+    make, own, _ = MAKERS[kind]
+    return make(**{**own, "protect": "rows", "box": BOX, **more})
+
+
+def quiet(function, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **options)
+
+
+# --- plans
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_a_plan_needs_no_table_and_is_released_as_it_is(kind, neighbours, mechanism):
+    model = maker(kind, neighbours=neighbours, mechanism=mechanism)
+    plan = model.plan(people=N)
+    assert plan.spec.rows.people == N
+    assert plan.points.shape[1] == 4  # age, and three levels
+    assert np.all(plan.noise_std > 0)
+    said = plan.summary()
+    assert "Whole rows are protected, inputs included" in said
+    assert ("adding or removing" in said) == (neighbours == "add-remove")
+    model.fit(X, MAKERS[kind][2], plan=plan)
+    assert model.release_.sketch is plan.sketch
+    assert model.release_.verify().ok
+    assert len(model.predict(POINTS)) == 3
+
+
+def test_a_plan_that_knows_how_many_rows_there_are_may_count_them_if_they_are_replaced():
+    assert maker().plan(X).spec.people == N
+    assert quiet(maker(random_state=0).fit, X, Y).release_.spec.people == N
+    hidden = maker(neighbours="add-remove")
+    for ask in (lambda: hidden.plan(X), hidden.plan, lambda: hidden.fit(X, Y)):
+        with pytest.raises(ValueError, match="people is missing"):
+            ask()
+
+
+def test_a_plan_for_others_is_refused():
+    plan = maker().plan(people=N)
+    with pytest.raises(ValueError, match="plan was made for other inputs X"):
+        maker(box={"age": (0, 91), "region": ["north", "south"]}).fit(X, Y, plan=plan)
+    with pytest.raises(ValueError, match="plan was made for other people"):
+        maker().fit(X, Y, plan=maker().plan(people=N + 1))
+    with pytest.raises(ValueError, match="plan was made for other"):
+        PrivateGPRegressor(bounds=(40, 200)).fit(X[["age"]], Y, plan=plan)
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"box": None}, "box is missing"),
+        ({"protect": "both"}, "protect must be one of"),
+        ({"protect": "outputs"}, "box is for protect='rows'"),
+        ({"neighbours": "all"}, "neighbours must be one of"),
+        ({"box": {"age": (9, 0)}}, "lower end below"),
+        ({"box": {"age": 9}}, "must be a range such as"),
+        ({"box": {f"x{i}": (0, 1) for i in range(4)}}, "1 to 3"),
+        ({"box": {"age": (0, 1), "region": [str(i) for i in range(60)]}}, "too many levels"),
+        ({"box": {"region": ["1", "1.0"]}}, "are not different"),
+        ({"box": "age"}, "must name the range"),
+        ({"inducing": 5}, "inducing cannot be combined"),
+        ({"inducing": np.zeros((2, 2))}, "inducing cannot be combined"),
+        ({"decode": "direct"}, "decode cannot be combined"),
+        ({"design": "bayes"}, "design cannot be combined"),
+        ({"columns": {"age": cloakgp.columns.Number()}}, "columns cannot be combined"),
+        ({"bounds": BoundsGrid(np.linspace(0, 300, 31))}, "bounds that are chosen privately"),
+        ({"bounds": [(0, 1), (0, 2)]}, "release the columns one by one"),
+    ],
+)
+def test_what_whole_rows_cannot_have_is_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        maker(**settings).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda m: m.fit(X, Y, at=POINTS), "at cannot be combined"),
+        (lambda m: m.plan(people=9, at=POINTS), "at cannot be combined"),
+        (lambda m: m.plan(people=0), "people must be a whole number"),
+        (lambda m: m.plan(people=9, max_contributions=2), "groups has to name the owner"),
+        (lambda m: m.compare_max_contributions(X, groups=X["age"]), "cannot be combined"),
+        (lambda m: m.public_facts(X), "a private search cannot be combined"),
+        (
+            lambda m: PrivateGridSearch(m, {"noise_variance": [1.0, 4.0]}, epsilon=1).fit(X, Y),
+            "a private search cannot be combined",
+        ),
+        (lambda m: m.fit(X[["age"]], Y), "lacks the columns"),
+        (lambda m: m.fit(X, Y.rename("age")), "box has the column 'age', and so has y"),
+        (lambda m: quiet(m.fit, X, Y).release_.with_inputs(None), "has a public box"),
+    ],
+)
+def test_questions_that_whole_rows_have_no_answer_to_are_refused(ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(maker())
+
+
+def test_classes_and_counts_refuse_theirs():
+    with pytest.raises(ValueError, match="iterations cannot be combined"):
+        maker("two", iterations=2).plan(people=9)
+    with pytest.raises(ValueError, match="target cannot be combined"):
+        maker("two", target="latents").plan(people=9)
+    with pytest.raises(ValueError, match="exposure cannot be combined"):
+        maker("counts").fit(X, MAKERS["counts"][2], exposure=np.ones(N))
+    with pytest.raises(ValueError, match="a plan does not read y"):
+        maker("two", classes="public").fit(X, MAKERS["two"][2])
+
+
+def test_without_whole_rows_nothing_of_them_is_taken():
+    with pytest.raises(ValueError, match="neighbours='add-remove' is for"):
+        PrivateGPRegressor(bounds=(0, 1), neighbours="add-remove").fit(X[["age"]], Y)
+    with pytest.raises(ValueError, match="people is for protect='rows'"):
+        PrivateGPRegressor(bounds=(0, 1)).plan(X[["age"]], people=5)
+    with pytest.raises(ValueError, match="X is missing"):
+        PrivateGPRegressor(bounds=(0, 1)).plan()
+    model = quiet(PrivateGPRegressor(bounds=(40, 200), random_state=0).fit, X[["age"]], Y)
+    with pytest.raises(ValueError, match="a density is for releases"):
+        model.release_.density()
+
+
+# --- nothing of X gets out
+
+
+def two_tables(kind):
+    """Two tables that share no age and no order, with the same sums in every cell of a plan."""
+    plan = maker(kind, mechanism="laplace").plan(people=N)
+    box = plan.spec.rows.box
+    T = plan.sketch.matrix
+    y = MAKERS[kind][2]
+    bins = box.grid.places(box.values(X))
+    alike = {}  # bins with the same column of T
+    for number, column in enumerate(T.T):
+        alike.setdefault((column.tobytes()), []).append(number)
+    other = X.copy()
+    codes = box.codes
+    for row, number in enumerate(bins):
+        choices = [b for b in alike[T[:, number].tobytes()] if b != number]
+        moved = codes[choices[row % len(choices)] if choices else number]
+        other.loc[row, "age"] = moved[0] + 0.01
+        other.loc[row, "region"] = ["north", "south", "elsewhere"][int(moved[1])]
+    order = np.random.default_rng(9).permutation(N)
+    other = other.iloc[order]
+    other.index = range(1000, 1000 + N)
+    shuffled = pd.Series(np.asarray(y)[order], index=other.index, name=getattr(y, "name", None))
+    return plan, (X, y), (other, shuffled)
+
+
+def artefacts(kind, plan, table, tmp_path, capfd, caplog, **settings):
+    """Everything that a fit leaves and says, but for the time and the random name of a release."""
+    model = maker(kind, mechanism="laplace", random_state=3, **settings)
+    plan = replace(plan, request=replace(plan.request, settings={**plan.request.settings}))
+    with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.DEBUG):
+        warnings.simplefilter("always")
+        model.fit(*table, plan=plan)
+    release = replace(model.release_, release_id="r" * 32, created="2026-01-01T00:00:00+00:00")
+    model.release_ = release
+    release.save(tmp_path / "r.cloakgp")
+    release.report(tmp_path / "r.html")
+    picture = io.BytesIO()
+    figure = release.plot()
+    assert isinstance(figure, Figure)
+    figure.savefig(picture, format="png", metadata={"Software": None})
+    said = capfd.readouterr()
+    return {
+        "file": (tmp_path / "r.cloakgp").read_bytes(),
+        "page": (tmp_path / "r.html").read_bytes(),
+        "picture": picture.getvalue(),
+        "pickle": pickle.dumps(model),
+        "attributes": sorted(vars(model)),
+        "statement": release.statement(),
+        "frame": release.to_frame(POINTS).to_csv(),
+        "published": release.published().to_csv(),
+        "density": release.density(POINTS).to_csv(),
+        "repr": repr(release) + repr(model),
+        "warnings": sorted(str(w.message) for w in caught),
+        "printed": (said.out, said.err),
+        "logged": caplog.text,
+    }
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_two_tables_with_equal_noisy_sums_leave_the_same_artefacts(kind, tmp_path, capfd, caplog):
+    """Same noise, same sums, other rows in another order: the same, byte for byte."""
+    plan, one, other = two_tables(kind)
+    assert not set(one[0]["age"]) & set(other[0]["age"])
+    first = artefacts(kind, plan, one, tmp_path, capfd, caplog)
+    caplog.clear()
+    second = artefacts(kind, plan, other, tmp_path, capfd, caplog)
+    for name, value in first.items():
+        assert value == second[name], name
+    third = artefacts(kind, plan, (one[0], np.roll(one[1], 1)), tmp_path, capfd, caplog)
+    assert third["file"] != first["file"]  # other sums do show
+
+
+def test_how_many_rows_there_are_is_nowhere_if_it_is_private(tmp_path, capfd, caplog):
+    """Add-remove: seven rows without an age are in no bin, so that all sums stay as they are."""
+    settings = {"neighbours": "add-remove"}
+    plan = maker(mechanism="laplace", **settings).plan(people=50)
+    more = pd.concat([X, X.head(7).assign(age=np.nan)], ignore_index=True)
+    tables = (X, Y), (more, pd.concat([Y, Y.head(7)], ignore_index=True))
+    found = []
+    for table in tables:
+        caplog.clear()
+        found.append(artefacts("numbers", plan, table, tmp_path, capfd, caplog, **settings))
+    for name, value in found[0].items():
+        assert value == found[1][name], name
+    assert "nothing to compare" in str(maker(**settings).fit(X, Y, people=9).release_.verify(X))
+
+
+ODD = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    1e300,
+    "x",
+    None,
+    10**400,
+    object(),
+    "1970-01-01",
+    np.array([1.0]),
+]
+
+
+def test_odd_inputs_are_taken_in_silence(capfd, caplog):
+    """Whatever one person's inputs are: no error, no warning, no other word."""
+    told = set()
+    for value in [31.0, *ODD]:
+        table = X.astype(object).copy()
+        table.at[7, "age"] = value
+        table.at[7, "region"] = value
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = maker(random_state=0).fit(table, Y)
+        told.add(
+            (
+                tuple(sorted(str(w.message) for w in caught)),
+                *capfd.readouterr(),
+                caplog.text,
+                repr(model.release_),
+            )
+        )
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_errors_about_y_quote_neither_inputs_nor_numbers(neighbours):
+    broken = Y.copy()
+    broken[5] = np.nan
+    for y in (broken, Y[:-1], Y.astype(str) + "secret"):
+        with pytest.raises(ValueError, match="y cannot be used") as error:
+            maker(neighbours=neighbours).fit(X, y, people=N)
+        said = "".join(traceback.format_exception(error.value, limit=0))
+        assert not re.search(r"(?<![\d.])1(19|20)(?![\d.])", said)
+        assert "secret" not in said
+
+
+def test_the_memory_of_a_release_holds_no_inputs():
+    """No array of a fitted estimator has the bytes of an age."""
+    model = maker().fit(X, Y)
+    held = pickle.dumps(model) + pickle.dumps(model.release_.spec)
+    for age in X["age"]:
+        assert np.float64(age).tobytes() not in held
+    assert sys.getsizeof(held) > 1000
+
+
+# --- exact audits
+
+
+def watched(monkeypatch):
+    """What noise is added to, and its scale, in every release from now on."""
+    seen = []
+    for name in ("add_discrete_laplace", "add_discrete_gaussian"):
+        draw = getattr(core, name)
+
+        def watch(total, scale, draw=draw):
+            seen.append((total.astype(object), scale))
+            return draw(total, scale)
+
+        monkeypatch.setattr(core, name, watch)
+    return seen
+
+
+WORST = {
+    "numbers": (40.0, 200.0),
+    "two": ("no", "yes"),
+    "three": ("a", "c"),
+    "counts": (0, 8),
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_whole_fits_are_private_for_their_worst_neighbours(
+    kind, mechanism, neighbours, monkeypatch
+):
+    """One person's row differs in x, in y, in both, or is missing; the loss is exact."""
+    seen = watched(monkeypatch)
+    model = maker(kind, mechanism=mechanism, neighbours=neighbours, epsilon=0.8, delta=1e-3)
+    plan = model.plan(people=N)
+    low, high = WORST[kind]
+    ends = {"age": [0.0, 89.9], "region": ["north", "south"]}
+    rows = [
+        (ends["age"][a], ends["region"][r], v) for a in (0, 1) for r in (0, 1) for v in (low, high)
+    ]
+    base_y = list(MAKERS[kind][2])
+
+    def released(*more):
+        table = pd.concat([X, pd.DataFrame([r[:2] for r in more], columns=[*X])])
+        model.fit(table, np.array([*base_y, *(r[2] for r in more)]), plan=plan, people=N)
+        return seen.pop()
+
+    if neighbours == "add-remove":
+        worlds = [(released(), released(row)) for row in rows]
+    else:
+        totals = [released(row) for row in rows]
+        worlds = [(one, other) for i, one in enumerate(totals) for other in totals[:i]]
+    losses = []
+    for (one, scale), (other, again) in worlds:
+        assert scale == again  # the scale says nothing of the rows
+        apart = one - other
+        if mechanism == "laplace":
+            losses.append(Fraction(int(abs(apart).sum())) / Fraction(scale))
+            assert losses[-1] <= Fraction(0.8)
+        else:
+            losses.append(np.sqrt(float((apart**2).sum())) / scale)
+            assert losses[-1] <= 1.0 / gaussian_sigma(0.8, 1e-3)
+    wanted = 0.8 if mechanism == "laplace" else 1.0 / gaussian_sigma(0.8, 1e-3)
+    hard = "hard" in plan.design.status
+    assert float(max(losses)) > (0.99 if hard or mechanism == "laplace" else 0.6) * wanted
+
+
+def test_owners_of_several_rows_are_protected_with_all_that_count(monkeypatch):
+    seen = watched(monkeypatch)
+    model = maker(mechanism="laplace", epsilon=1.0)
+    limit = {"max_contributions": 2}
+    plan = model.plan(people=N, groups=True, **limit)
+    assert plan.spec.rows.max_rows == 2
+    owners = [f"p{i}" for i in range(N)]
+    totals = []
+    for extra in ((0.0, 40.0), (89.9, 200.0)):
+        rows = pd.DataFrame({"age": [extra[0]] * 5, "region": ["north"] * 5})
+        y = np.array([*Y, *[extra[1]] * 5])
+        model.fit(pd.concat([X, rows]), y, groups=[*owners, *["new"] * 5], plan=plan, **limit)
+        totals.append(seen.pop())
+    (one, scale), (other, _) = totals
+    loss = Fraction(int(abs(one - other).sum())) / Fraction(scale)
+    assert Fraction(99, 100) < loss <= 1
+    assert model.release_.spec.rows.max_rows == 2
+    assert "up to 2 count, chosen at random" in model.release_.statement()
+    assert model.release_.verify().ok
+
+
+# --- files, and what they say
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_a_release_comes_back_from_its_file_to_the_bit(kind, neighbours, tmp_path):
+    model = maker(kind, neighbours=neighbours).fit(X, MAKERS[kind][2], people=N)
+    model.release_.save(tmp_path / "r.cloakgp")
+    again = Release.load(tmp_path / "r.cloakgp")
+    pd.testing.assert_frame_equal(
+        again.to_frame(POINTS), model.release_.to_frame(POINTS), check_exact=True
+    )
+    pd.testing.assert_frame_equal(
+        again.density(POINTS), model.release_.density(POINTS), check_exact=True
+    )
+    assert again.statement() == model.release_.statement()
+    assert again.verify().ok
+    again.save(tmp_path / "again.cloakgp")
+    assert (tmp_path / "again.cloakgp").read_bytes() == (tmp_path / "r.cloakgp").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m, a: m["box"].update(neighbours="add-remove"), "other neighbours than the box"),
+        (lambda m, a: m["guarantee"].update(sensitivity=1.0), "outputs"),
+        (lambda m, a: m["box"].update(max_rows=3), "outputs"),
+        (lambda m, a: m["box"]["ranges"].__setitem__(0, [0.0, 80.0]), "not the bins of the box"),
+        (lambda m, a: m["box"]["ranges"].__setitem__(0, None), "does not fit the kinds"),
+        (lambda m, a: m["box"]["parts"].__setitem__(1, 2), "does not fit the kinds"),
+        (lambda m, a: m["box"]["ranges"].pop(), "one range"),
+        (lambda m, a: m["box"].update(neighbours="all"), "neighbours"),
+        (lambda m, a: m.pop("box"), "other neighbours than the box"),
+        (lambda m, a: m["box"].update(people=0), "people"),
+        (lambda m, a: a.update(groups=np.arange(len(a["X"]))), "owners of whole rows are private"),
+        (lambda m, a: a.update(noisy=a["noisy"][:, :1].copy()), "noisy"),
+        (lambda m, a: a.update(sketch=-a["sketch"]), "no negative entries"),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(change, message, tmp_path):
+    model = maker(mechanism="laplace").fit(X, Y)
+    manifest, arrays = model.release_.contents()
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    change(manifest, arrays)
+    write_archive(tmp_path / "r.cloakgp", manifest, arrays)
+    with pytest.raises(ReleaseFileError, match=message):
+        Release.load(tmp_path / "r.cloakgp")
+
+
+def test_every_sentence_says_what_is_protected_and_for_which_relation():
+    for neighbours, words in (("replace", "replacing"), ("add-remove", "adding or removing")):
+        release = maker(neighbours=neighbours).fit(X, Y, people=N).release_
+        said = release.statement()
+        assert "Each person's whole row" in said
+        assert f"for {words} one person's row" in said
+        assert "they are public" not in said
+        assert ("how many people there are." in said.split("not protected")[1]) == (
+            neighbours == "replace"
+        )
+    outputs = quiet(PrivateGPRegressor(bounds=(40, 200), random_state=0).fit, X[["age"]], Y)
+    assert "whole row" not in outputs.release_.statement()
+
+
+# --- the ledger
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_a_ledger_counts_what_replacing_costs_and_keeps_no_inputs(mechanism, tmp_path):
+    ledger = Ledger(tmp_path / "l.db")
+    ledger.open("people", 20.0, 0.5, create=True)
+    for neighbours in ("replace", "add-remove"):
+        model = maker(neighbours=neighbours, mechanism=mechanism, ledger=ledger, dataset="people")
+        model.fit(X, Y, people=N)
+        facts = ledger.history("people")[-1].facts
+        assert facts["release_id"] == model.release_.release_id
+        assert facts["parameters"]["protects"] == "whole rows"
+        assert facts["parameters"]["neighbours"] == neighbours
+        assert facts["inputs"] is None
+        budget = model.release_.spec.budget
+        spent = Spend.of(budget, neighbours)
+        assert facts["spends"] == [{"kind": spent.kind, "size": spent.size}]
+        more = {"laplace": 2.0, "gaussian": 2.0**0.5}[mechanism]
+        factor = more if neighbours == "add-remove" else 1.0
+        assert Spend.of(budget, neighbours).size == pytest.approx(
+            factor * Spend.of(budget).size, rel=1e-15
+        )
+    # Other people's rows under the same name: nothing that is kept could tell.
+    other = X.assign(age=X["age"][::-1].to_numpy())
+    maker(ledger=ledger, dataset="people", mechanism=mechanism).fit(other, Y)
+
+
+def test_the_same_rows_may_be_released_again_without_a_word():
+    """A warning would say that rows are those of an earlier fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            maker().fit(X, Y)
