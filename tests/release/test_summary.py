@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from input_cases import ESTIMATORS, A
 
-from cloakgp.release.spec import RowLimit
+from cloakgp.data.rows import RowLimit
 from cloakgp.release.summary import Figures, plan_summary
 
 X = A[:, [0]]
@@ -107,7 +107,7 @@ def test_nothing_published_is_explained():
 def test_what_places_lose_is_told(lost, part, monkeypatch):
     monkeypatch.setattr("cloakgp.data.table.MOST_EXACT", 5)
     spec = ESTIMATORS["regressor"](inducing="auto").plan(X).spec
-    assert spec.places is not None
+    assert spec.partition is not None
     text = plan_summary(spec, PLAN.design, replace(FIGURES, lost=lost), None)
     assert part in text
     assert ("WARNING" in text) == ("WARNING" in part)

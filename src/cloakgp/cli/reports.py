@@ -47,7 +47,7 @@ def plan_report(
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
     report["people"] = plan.spec.people
-    in_bins = plan.spec.places is not None or plan.spec.rows is not None
+    in_bins = plan.spec.partition is not None or plan.spec.rows is not None
     report["rows"] = plan.spec.people if in_bins else len(plan.spec.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
     family = plan.spec.family
@@ -225,9 +225,9 @@ def _included(release: Release) -> str:
 
 def _gathered(spec: ReleaseSpec) -> str:
     """Say at how many places people are gathered, if they are, and how far from there they are."""
-    if spec.places is None:
+    if spec.partition is None:
         return ""
-    return f", {describe_bins(spec.places, spec.encoding.model_names)}"
+    return f", {describe_bins(spec.partition, spec.encoding.model_names)}"
 
 
 def _prior(spec: ReleaseSpec) -> str:

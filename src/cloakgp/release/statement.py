@@ -20,9 +20,10 @@ from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
 
 if TYPE_CHECKING:
+    from cloakgp.data.box import ProtectedRows
     from cloakgp.privacy import Budget
     from cloakgp.release.published import Published
-    from cloakgp.release.spec import ChosenBounds, ProtectedRows
+    from cloakgp.release.spec import ChosenBounds
 
 #: Cells that a statement lists, at most.
 MOST_SUMS = 12
@@ -298,7 +299,7 @@ def _not_protected_rows(release: Published, rows: ProtectedRows) -> str:
 def _not_protected(release: Published) -> str:
     if release.spec.rows is not None:
         return _not_protected_rows(release, release.spec.rows)
-    inputs, places = release.spec.names, release.spec.places
+    inputs, places = release.spec.names, release.spec.partition
     stored = "stored in the release as they are"
     if places is not None:
         stored = f"the release tells how many rows are near each of {len(places.counts)} places"
@@ -515,9 +516,9 @@ def assumptions(release: Published) -> str:
             " Where people are is estimated from noisy numbers of people by a smooth density, and "
             "how uncertain that is counts in the bands."
         )
-    if spec.places is not None:
+    if spec.partition is not None:
         names = [escape(name) for name in spec.encoding.model_names]
-        prior += f" {describe_partition(spec.places, names)}."
+        prior += f" {describe_partition(spec.partition, names)}."
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (
         f"## What predictions assume\n\n{prior} A 95 % band is for the curve that people share, if "
@@ -529,7 +530,7 @@ def _checking(release: Published) -> str:
     data = ""
     if release.spec.rows is not None:
         data = "The inputs are private: with `--inputs` there is nothing to compare. "
-    if release.spec.places is not None:
+    if release.spec.partition is not None:
         data = (
             "With `--inputs` and the data it also finds everybody's place again, and compares how "
             "many people are at each. "

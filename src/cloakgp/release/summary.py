@@ -9,12 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.partition import describe_partition
 from cloakgp.design import Design
 from cloakgp.errors import brief
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
-from cloakgp.release.spec import ChosenBounds, ProtectedRows, ReleaseSpec
+from cloakgp.release.spec import ChosenBounds, ReleaseSpec
 from cloakgp.release.statement import relation
 
 #: What a plan says of rows without owners; command line and pages put their own words in place of
@@ -94,8 +95,8 @@ def plan_summary(
             f"releases in ten state at most {figures.error_bound:.3g}. "
             "Bands assume that the truth is like some member of the family of priors."
         )
-    if spec.places is not None:
-        gathered = describe_partition(spec.places, spec.encoding.model_names)
+    if spec.partition is not None:
+        gathered = describe_partition(spec.partition, spec.encoding.model_names)
         lines.append(f"{gathered}. {_lost(spec, figures.lost)}")
     if spec.iterations > 1:
         lines.append(f"The budget is spent in {spec.iterations} steps; the figures are forecasts.")
