@@ -22,6 +22,8 @@ from cloakgp.data.blocks.arrays import cut_array, cut_outputs
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.privacy import LedgerError
 
+pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
+
 RNG = np.random.default_rng(0)
 N = 600
 AGE = RNG.uniform(0.0, 80.0, (N, 1))

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from cloakgp.app.outputs import OUTPUTS
 from cloakgp.app.settings import Settings
+from cloakgp.app.spending import what_is_left
 from cloakgp.cli.options import in_options
 from cloakgp.cli.terminal import say, show_table
 from cloakgp.data.partition import describe_bins
@@ -80,8 +81,6 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     if spec.groups is not None:
         used = "" if spec.limit is None else " that count"
         say(console, f"The {len(spec.X)} rows{used} belong to {spec.counted}.")
-    if spec.budget.delta * spec.people > 1.0:
-        say(console, "delta is above one over the number of people, which is far too much.")
     say(
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
@@ -147,7 +146,9 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
     say(console, "Nothing private was read and nothing was spent.")
 
 
-def show_release(console: Console, release: Release, folder: Path) -> None:
+def show_release(
+    console: Console, release: Release, folder: Path, settings: Settings | None = None
+) -> None:
     """Say what was released and where it is."""
     inputs, outputs = release.spec.names, release.named_targets
     written = [name for name in OUTPUTS if (folder / name).exists()]
@@ -161,6 +162,8 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
         f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
+    if settings is not None and (left := what_is_left(settings)):
+        say(console, left)
 
 
 def _what_changes(release: Release) -> str:

@@ -491,9 +491,9 @@ class Plan:
 
         Parameters
         ----------
-        ax : Axes, default=None
-            Where to draw, for one input and one output.  None: a new figure, with a panel of
-            budgets.
+        ax : Axes or array of Axes, default=None
+            Where to draw: a panel, or several in their order.  None: a new figure, with a panel
+            of budgets.
         target_names : sequence of str, default=None
             Names of the outputs.
         max_std : float, default=None

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 #: Cells that a statement lists, at most.
 MOST_SUMS = 12
+#: What a band is not of, by how a release is drawn.
+SCATTER = {
+    "curve": "single people scatter around it, and have intervals of their own",
+    "probability": "it is of a probability, and says how many are of a class, not who",
+    "rate": "single counts scatter around it, and have intervals of their own",
+}
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 WARNING = (
     "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
@@ -35,6 +41,14 @@ WARNING = (
 ONE_ROW_EACH = (
     " No owners of rows were named: each row is taken to be another person's, and somebody with "
     "several rows is protected less."
+)
+OVER_TIME = (
+    "## Over time\n\n"
+    "The figures are for this release alone. Every further release about the same people, whoever "
+    "makes it, adds to what can be learnt about one of them: pure epsilons add up, and other "
+    "guarantees compose to at most the sum of their epsilons and the sum of their deltas. A cap on "
+    "the total is kept where all releases are counted, in the publisher's ledger; the release "
+    "itself cannot know of others."
 )
 #: What figures say of outputs, and what that is for whole rows.
 OF_ROWS = {
@@ -56,7 +70,7 @@ def statement(release: Published) -> str:
         *_numbers(release),
         *([_protected(release)] if release.private else []),
         _not_protected(release),
-        *([_meaning(release)] if release.private else []),
+        *([_meaning(release), OVER_TIME] if release.private else []),
         assumptions(release),
         _noise(release),
         _checking(release),
@@ -523,8 +537,7 @@ def assumptions(release: Published) -> str:
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (
         f"## What predictions assume\n\n{prior} A 95 % band is for the curve that people share, if "
-        "it is like what the prior expects; single people scatter around it, and have intervals of "
-        f"their own.{fit}"
+        f"it is like what the prior expects; {SCATTER[spec.outcome.picture]}.{fit}"
     )
 
 
