@@ -59,7 +59,7 @@ def test_settings_that_contradict_each_other_are_refused(change, message):
 def test_an_outline_publishes_one_sum_and_cannot_be_taken_for_a_plan():
     plan = ESTIMATORS["regressor"]().plan(X)
     outline = type(plan).outline(plan.spec)
-    assert outline.published_values == 2  # and one of squares
+    assert outline.published_values == 1
     assert outline.design.status == "not designed"
     with pytest.raises(ValueError, match="not made by an estimator"):
         ESTIMATORS["regressor"]().fit(X, HEIGHTS, plan=outline)
