@@ -90,7 +90,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
     >>> model = PrivateGPRegressor(bounds=(40, 200), epsilon=1.0)
     >>> plan = model.plan(X)  # reads no y, spends nothing
     >>> print(plan.summary().split(";")[0])
-    Release of 4 numbers about 100 rows, each taken to be another person's
+    Release of 5 numbers about 100 rows, each taken to be another person's
     >>> model = model.fit(X, y, plan=plan)  # spends, once
     >>> mean, std = model.predict(X.head(5), return_std=True)  # never spends
     >>> mean.shape, std.shape

@@ -111,7 +111,7 @@ class Release(Published):
     >>> people = make_heights(90)
     >>> model = PrivateGPRegressor(bounds=(40, 200)).fit(people[["age"]], people["height_cm"])
     >>> model.release_
-    Release(90 rows, 4 values, epsilon=1, delta=0, private)
+    Release(90 rows, 5 values, epsilon=1, delta=0, private)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "heights.cloakgp")
     ...     model.release_.save(path)
