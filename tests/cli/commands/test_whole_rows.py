@@ -66,6 +66,9 @@ def test_a_release_of_whole_rows_writes_a_folder_that_verifies(table, tmp_path, 
     verified = run("verify", out / "release.cloakgp", "--inputs", table)
     assert verified.exit_code == 0, verified.output
     assert "nothing to compare" in " ".join(verified.output.split())
+    table.write_text("age,region,height,who\nsecret,secret,secret,secret\n")
+    again = run("verify", out / "release.cloakgp", "--inputs", table)
+    assert (again.exit_code, again.output) == (verified.exit_code, verified.output)
 
 
 def test_settings_of_a_page_make_the_same_plan(table, tmp_path):
