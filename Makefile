@@ -38,7 +38,7 @@ types: $(STAMP)
 suite: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-# The same without the tests that take long (tests/long.txt, and those marked slow): about a minute.
+# The same without the tests that take long (tests/long.txt, and those marked slow).
 quick: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

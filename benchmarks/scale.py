@@ -185,7 +185,7 @@ def of_people(people: int, inputs: int, classes: bool) -> dict[str, Any]:
         "cpu": whole.cpu,
         "above": whole.above,
         "gap": plan.gap,
-        "places": len(plan.facts.places.counts),
+        "places": len(plan.facts.partition.counts),
     }
 
 

@@ -91,7 +91,7 @@ class Drawer:
     def __init__(self, plan: Plan, X: Array, points: Array, column: int = 0) -> None:
         self._facts, self._points, self._column = plan.facts, points, column
         self._T = plan.sketch.rounded
-        places = plan.facts.places
+        places = plan.facts.partition
         self._place = None if places is None else places.assign(X)
         self._order = None if places is not None else order_of(X)
 

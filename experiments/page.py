@@ -12,10 +12,19 @@ from experiments import measured, store
 from experiments.item import Item
 from experiments.registry import EXPECTED, find
 
-HEAD = """# Results
+TITLE = """# Results
 
 Every table and figure of the paper, made again by `make experiments`, and what people would use
-instead. *Paper* is what the paper prints or draws; *paper's setting* is our code run as the paper
+instead: the error of each method, in pictures first.
+"""
+#: Pictures that the page begins with: the item, the picture, and what is seen.
+OPENING = (
+    ("figure-1", "heights", "The paper's first figure: heights by age, and ours beside it"),
+    ("compare-regression", "errors", "Against what people would use instead, by budget"),
+)
+HEAD = """## How to read this page
+
+*Paper* is what the paper prints or draws; *paper's setting* is our code run as the paper
 describes it; *our best* is what cloakgp gives by default, or what the row says. Where ours is not
 better, the sentence says so: it is made from the numbers of the run.
 
@@ -57,10 +66,15 @@ def assemble(results: Path) -> Path:
     table = "\n".join(["| item | in the paper | to conclude |", "|---|---|---|", *overview])
     results.mkdir(parents=True, exist_ok=True)
     page = results / "README.md"
+    pictures = [
+        f"![{seen}]({item}/{picture}.png)\n"
+        for item, picture, seen in OPENING
+        if (results / item / f"{picture}.png").exists()
+    ]
     aims = measured.table(results)
     aims.to_csv(results / "measured.csv", index=False)
     beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{CPU_TIME}\n"
-    page.write_text("\n".join([HEAD, table, "", beside, *sections]))
+    page.write_text("\n".join([TITLE, *pictures, HEAD, table, "", beside, *sections]))
     return page
 
 

@@ -141,9 +141,9 @@ def dense(members, points, mean, kernel=KERNEL):
         each = np.ones(len(m.facts.X)) if m.facts.counts is None else m.facts.counts
         own.append(m.facts.model.noise_variance / each)
         T = m.sketch.rounded
-        if m.facts.places is not None:
-            nodes = m.facts.places.nodes_each
-            T = np.kron(T * m.facts.places.counts, np.full((1, nodes), 1.0 / nodes))
+        if m.facts.partition is not None:
+            nodes = m.facts.partition.nodes_each
+            T = np.kron(T * m.facts.partition.counts, np.full((1, nodes), 1.0 / nodes))
         lo, hi = m.facts.lo[0], m.facts.hi[0]
         sketches.append(T / (hi - lo))
         expected.append(T.sum(axis=1) * (mean - lo) / (hi - lo))

@@ -12,5 +12,5 @@ def facts_at(X, **more):
         codes_of=lambda rows: rows,
         at_codes=lambda codes: codes,
         encoding=Columns.numbers(None, X.shape[1]),
-        **more,
+        **{"rows": None, **more},
     )

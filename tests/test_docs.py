@@ -80,6 +80,7 @@ LINKING = (
         "docs/index.md",
         "docs/how-it-works.md",
         "docs/project.md",
+        "docs/nist-800-226.md",
         "docs/stability.md",
         "docs/coming-from/index.md",
     ),

@@ -285,6 +285,7 @@ FAMILIES = {
         {
             *("clip", "of", "return_std", "path", "signature"),
             *("X of check_points", "X of to_frame", "inputs of with_inputs"),
+            *("X of to_xarray", "X of to_arviz", "X of to_geojson", "X of to_geopandas"),
         },
     ),
     "kernels": ((cloakgp.kernels.KDELengthscale, cloakgp.kernels.KDELengthscaleNearby), set()),

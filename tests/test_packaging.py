@@ -59,7 +59,8 @@ def test_the_wheel_holds_what_pages_proofs_and_types_need(built):
 
 #: Packages of the extras, by the names that are imported.
 OF_EXTRAS = (
-    *("cryptography", "dask", "distributed", "jinja2", "pooch", "psycopg", "pyarrow"),
+    *("cryptography", "dask", "distributed", "jinja2", "openpyxl", "pooch"),
+    *("psycopg", "pyarrow"),
     *("starlette", "uvicorn"),
 )
 

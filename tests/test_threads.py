@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import threading
+from importlib import import_module
 
 import matplotlib
 import numpy as np
@@ -188,7 +189,7 @@ def story(folder):
 @pytest.mark.usefixtures("few_settings", "one_start")
 def test_no_factor_and_no_k_means_of_a_whole_story_has_a_second_thread(tmp_path):
     libraries, found = ThreadpoolController().lib_controllers, {}
-    inner = [os.path.dirname(inspect.getfile(sys.modules[name])) for name in ALGEBRA]
+    inner = [os.path.dirname(inspect.getfile(import_module(name))) for name in ALGEBRA]
 
     def watch(frame, event, _):
         if event == "call" and os.path.dirname(frame.f_code.co_filename) in inner:

@@ -36,7 +36,9 @@ def draw(people: pd.DataFrame, release: Release, colours: dict[str, str]) -> Fig
         held, published = figure.subplots(1, 2, sharey=True)
         held.scatter(people["age"], people["height_cm"], 7, colours["soft"], alpha=0.55, lw=0)
         _curve(published, release, colours)
-        budget = f"ε = {release.total_epsilon:g}, δ = 10⁻⁵"
+        budget = f"ε = {release.total_epsilon:g}" + (
+            f", δ = {release.delta:g}" * (release.delta > 0)
+        )
         titles = (
             ("What you hold", f"{len(people):,} people: ages are public, heights private"),
             ("What you publish", f"{budget}, and a guarantee for each of them"),
@@ -72,7 +74,7 @@ def _frame(axes: Axes, colours: dict[str, str]) -> None:
 def main() -> None:
     """Publish made-up heights once, and draw them for light and for dark pages."""
     people = make_heights(2000)
-    model = PrivateGPRegressor(bounds=BOUNDS, epsilon=1.0, delta=1e-5)
+    model = PrivateGPRegressor(bounds=BOUNDS, epsilon=1.0)
     release = model.fit(people[["age"]], people["height_cm"]).release_
     for name, colours in (("picture", LIGHT), ("picture-dark", DARK)):
         draw(people, release, colours).savefig(DOCS / f"{name}.png", dpi=150)

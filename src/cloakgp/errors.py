@@ -245,5 +245,6 @@ def escape(text: object) -> str:
     """Return text that Markdown and HTML show as it is, on one line."""
     line = "".join(c if c.isprintable() else " " for c in str(text))
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # The last two would become links by themselves.
-    return re.sub(r"([\\`*_\[\]#|~$@]|:(?=//))", r"\\\1", line)
+    # The last two would become links by themselves; an underscore within a word is only that.
+    special = r"([\\`*\[\]#|~$@]|(?<![^\W_])_|_(?![^\W_])|:(?=//))"
+    return re.sub(special, r"\\\1", line)

@@ -8,6 +8,7 @@ from cloakgp import PrivateGPRegressor, Release
 from cloakgp.app import outputs
 from cloakgp.app.tables.points import read_points
 from cloakgp.data.columns import Columns
+from cloakgp.datasets import make_heights
 
 
 def test_many_points_are_predicted_in_pieces_without_a_difference(saved, monkeypatch):
@@ -36,3 +37,14 @@ def test_a_release_of_three_inputs_has_a_picture_too(tmp_path):
     outputs.write_derived(model.release_, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {*outputs.OUTPUTS} - {outputs.RELEASE}
     assert (tmp_path / outputs.PLOT).read_bytes().startswith(b"\x89PNG")
+
+
+def test_points_far_from_everybody_are_counted_and_named():
+    people = make_heights(80)
+    model = PrivateGPRegressor(bounds=(40, 200)).fit(people[["age"]], people["height_cm"])
+    low, high = people["age"].min(), people["age"].max()
+    asked = pd.DataFrame({"age": [low, 0.5 * (low + high), high + 1.0]})
+    assert outputs.far_outside(model.release_, asked) == ""
+    asked = pd.DataFrame({"age": [low, high + 60.0, -50.0]})
+    words = outputs.far_outside(model.release_, asked)
+    assert words.startswith(f"2 of 3 points lie far from everybody (age from {low} to {high})")

@@ -1,14 +1,17 @@
 """What is printed cannot control a terminal, and JSON holds finite numbers."""
 
+import io
 import json
 import math
 
 import numpy as np
+import pandas as pd
 from command_line import PLAN, fails, run
 from rich import progress as rich_progress
+from rich.console import Console
 
 from cloakgp.cli import terminal
-from cloakgp.cli.terminal import RowsColumn, print_json, show_progress
+from cloakgp.cli.terminal import RowsColumn, print_json, rich_table, show_progress
 from cloakgp.data.blocks.progress import passes
 
 
@@ -74,3 +77,24 @@ def test_passes_are_shown_on_a_terminal_until_they_end(monkeypatch):
         done(3)
     found = [(t.description, t.completed, t.total, t.visible) for t in tasks]
     assert found == [("one", 10, 10, False), ("two", 3, 10, True)]
+
+
+def test_a_wide_table_fits_eighty_columns(monkeypatch):
+    """Names that are too long are broken where their words end, and no number is."""
+    monkeypatch.setenv("COLUMNS", "80")
+    ends = ("", "_std", "_noise_std", "_low95", "_high95", "_person_low95", "_person_high95")
+    frame = pd.DataFrame({"age": [40.0], **{f"height_cm{end}": [157.6789] for end in ends}})
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(rich_table(frame))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].split() == ["40", *(["157.7"] * 7)]
+    words = {word for line in lines[:-1] for word in line.split()}
+    assert {"person_", "high95", "std"} <= words  # none is broken within
+
+
+def test_a_narrow_table_keeps_its_names(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(rich_table(pd.DataFrame({"age": [40.0], "height_cm_person_low95": [1.0]})))
+    assert "height_cm_person_low95" in console.export_text()

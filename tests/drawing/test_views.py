@@ -1,6 +1,7 @@
 """Where a release is looked at: over its inputs, one at a time, the others at their median."""
 
 import numpy as np
+import pytest
 from facts_stub import facts_at
 from report_cases import SPACE, case
 
@@ -9,6 +10,7 @@ from cloakgp.drawing.predictions import predictions_of
 from cloakgp.drawing.views import (
     MIN_OPACITY,
     Input,
+    Plane,
     along,
     describe_inputs,
     grid,
@@ -75,3 +77,38 @@ def test_people_far_apart_do_not_fade_what_lies_between_them():
     assert visibility(few, SQUARE, np.array([[0.5, 0.5]])) == 1.0
     one = facts_at(np.array([[0.0, 0.0]]))
     assert visibility(one, SQUARE, np.array([[1.0, 1.0]])) == MIN_OPACITY
+
+
+def test_north_is_up_and_a_degree_is_as_long_as_it_is():
+
+    turned = [Input("lat", 50.0, 60.0, 55.0), Input("home longitude", 0.0, 10.0, 5.0)]
+    X = np.column_stack([np.linspace(50, 60, 30), np.linspace(0, 10, 30) ** 2 / 10])
+    plane = Plane.over(facts_at(X, inducing=None), turned)
+    assert [each.name for each in plane.inputs] == ["home longitude", "lat"]
+    assert plane.order == (1, 0)
+    np.testing.assert_array_equal(plane.people, X[:, ::-1])
+    # The places run along the longitude first, in the order of the release.
+    assert np.ptp(plane.points[: len(plane.x), 0]) == 0.0
+    np.testing.assert_allclose(plane.points[: len(plane.x), 1], plane.x)
+    assert plane.aspect == pytest.approx(1.0 / np.cos(np.radians(55.0)))
+    assert plane.proportion == pytest.approx(np.cos(np.radians(55.0)))
+    # Somebody lives on the diagonal of X, and nobody opposite.
+    grid = plane.visible.reshape(len(plane.y), len(plane.x))
+    assert grid[-1, -1] == 1.0 > grid[0, -1]
+
+
+@pytest.mark.parametrize(
+    ("name", "hi", "found"),
+    [
+        ("lat", 60.0, "latitude"),
+        ("Latitude", 60.0, "latitude"),
+        ("lat", 600.0, None),
+        ("home_lon", 170.0, "longitude"),
+        ("LNG", 170.0, "longitude"),
+        ("flat", 60.0, None),
+        ("north", 60.0, None),
+    ],
+)
+def test_degrees_are_known_by_name_and_range(name, hi, found):
+
+    assert Input(name, 0.0, hi, 1.0).degrees == found

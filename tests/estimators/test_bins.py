@@ -22,6 +22,8 @@ from cloakgp.data.blocks.arrays import cut_array, cut_outputs
 from cloakgp.errors import NotPrivateWarning
 from cloakgp.privacy import LedgerError
 
+pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
+
 RNG = np.random.default_rng(0)
 N = 600
 AGE = RNG.uniform(0.0, 80.0, (N, 1))
@@ -66,12 +68,12 @@ def test_without_noise_it_is_the_model_of_everybody(task):
     """Within places people differ, so that it is nearly, not exactly, the same."""
     model = estimator(task, kernel=KERNEL, learn=False, epsilon=np.inf)
     gathered = model.fit(AGE, OUTPUTS[task])
-    assert gathered.release_.facts.places is not None
+    assert gathered.release_.facts.partition is not None
     ours = mean_of(gathered)
     one_by_one = model.set_params(inducing=None)
     crowd.MOST_EXACT = 10_000
     theirs = mean_of(one_by_one.fit(AGE, OUTPUTS[task]))
-    assert one_by_one.release_.facts.places is None
+    assert one_by_one.release_.facts.partition is None
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
@@ -97,7 +99,7 @@ def test_blocks_give_what_arrays_give(task, learn):
     plan = model.plan(X)
     parts = model.fit(X, y, plan=plan).release_
     assert parts.noisy.values.tolist() == whole.noisy.values.tolist()
-    assert parts.facts.places.fingerprint == whole.facts.places.fingerprint
+    assert parts.facts.partition.fingerprint == whole.facts.partition.fingerprint
     np.testing.assert_array_equal(mean_of(parts), mean_of(whole))
     assert model.n_features_in_ == 1
 
@@ -115,7 +117,9 @@ def test_files_are_small_complete_and_the_same_to_the_last_bit(task, tmp_path):
         np.testing.assert_array_equal(ours, theirs)
     assert back.verify().ok
     assert back.facts.people == N
-    np.testing.assert_array_equal(back.facts.places.assign(AGE), release.facts.places.assign(AGE))
+    np.testing.assert_array_equal(
+        back.facts.partition.assign(AGE), release.facts.partition.assign(AGE)
+    )
     back.save(tmp_path / "again.cloakgp")
     assert (tmp_path / "again.cloakgp").read_bytes() == path.read_bytes()
 
@@ -151,7 +155,7 @@ def test_several_outputs_and_names_pass_through():
     assert 0.0 <= low <= high < 0.1
     assert "WARNING" not in plan.summary()
     assert plan.to_dict()["lost_within_places"] == [low, high]
-    assert plan.to_dict()["places"] == len(plan.facts.places.counts)
+    assert plan.to_dict()["places"] == len(plan.facts.partition.counts)
 
 
 @pytest.mark.parametrize("design", ["total", "worst", "volume"])
@@ -240,7 +244,7 @@ def test_a_private_search_says_how_many_people_it_can_take():
 def test_sparse_models_of_many_people_are_gathered_too(monkeypatch):
     monkeypatch.setattr(crowd, "MOST_ROWS", 200)
     model = estimator("numbers", inducing=15, random_state=0).fit(AGE, OUTPUTS["numbers"])
-    assert model.release_.facts.places is not None
+    assert model.release_.facts.partition is not None
     assert model.release_.facts.approximation == "fitc"
     assert np.all(np.isfinite(model.predict(POINTS)))
 

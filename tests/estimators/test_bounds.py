@@ -26,7 +26,6 @@ from cloakgp.errors import ReleaseFileError
 from cloakgp.estimators.bounds import PrivateBounds
 from cloakgp.estimators.spending import forget
 from cloakgp.privacy import BudgetExceeded, Spend, total_guarantee
-from cloakgp.release.spec import RowLimit
 
 N = 600
 rng = np.random.default_rng(0)
@@ -243,7 +242,7 @@ def test_an_estimator_with_a_grid_can_be_cloned_and_knows_its_plan():
 def test_data_in_blocks_choose_their_bounds_too():
     model = PrivateGPRegressor(bounds=GRID, epsilon=4.0, design="total", learn=False)
     release = model.fit(cut_array(X, 200), cut_outputs(y, 200)).release_
-    assert release.facts.places is not None
+    assert release.facts.partition is not None
     assert release.verify().ok
     assert release.bounds_choice is not None
 
@@ -296,7 +295,7 @@ def test_a_plan_for_the_rows_that_are_kept_lets_nothing_through(for_rows):
     model = regressor(bounds=for_rows, **FEW)
     rows = kept.order[kept.kept]
     plan = model.plan(X[rows], groups=OWNERS[rows], max_contributions=1)
-    plan = replace(plan, request=replace(plan.request, limit=RowLimit(1, N - len(rows))))
+    plan = replace(plan, table=replace(plan.table, left_out=N - len(rows)))
     with pytest.raises(ValueError, match="has 4"):
         model.fit(X, y, groups=OWNERS, max_contributions=1, plan=plan)
 

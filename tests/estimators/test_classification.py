@@ -24,7 +24,10 @@ from cloakgp.gp.sparse import SparseModel
 from cloakgp.privacy import Noise, gaussian_sigma, squared_sensitivity
 from cloakgp.release.decode import decode, measurements
 
-pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning"),
+    pytest.mark.usefixtures("few_settings", "one_start"),
+]
 
 N = 40
 RNG = np.random.default_rng(0)

@@ -16,10 +16,10 @@ from cloakgp import (
     Release,
 )
 from cloakgp.data.blocks.arrays import cut_array
+from cloakgp.data.rows import RowLimit
 from cloakgp.data.table import bounded, in_canonical_order, read_table
 from cloakgp.estimators.spending import forget
 from cloakgp.privacy.mechanism.contributions import rows_to_keep
-from cloakgp.release.spec import RowLimit
 
 N, OWNERS = 60, np.arange(60) // 4
 X = np.sort(np.random.default_rng(0).uniform(0, 10, (N, 1)), axis=0)  # rows come in this order

@@ -24,7 +24,10 @@ from cloakgp import PrivateGPCountRegressor
 from cloakgp.datasets import incident_rate, make_incidents
 from cloakgp.privacy import Budget, gaussian_sigma
 
-pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::cloakgp.NotPrivateWarning"),
+    pytest.mark.usefixtures("few_settings", "one_start"),
+]
 
 N = 40
 RNG = np.random.default_rng(0)

@@ -25,6 +25,8 @@ from cloakgp.gp.defaults import (
 )
 from cloakgp.gp.family import family_around
 
+pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
+
 N = 40
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, (N, 2))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
+from cloakgp.data.table import in_bins, read_table
 from cloakgp.estimators.priors import MOST_TO_LEARN_FROM, Fixed, check_inducing, prior_of
-from cloakgp.gp.defaults import NUMBERS
+from cloakgp.gp.defaults import NUMBERS, default_lengths
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.sparse import SparseModel, Surrogate
 
@@ -16,15 +17,13 @@ KERNEL = 4.0 * RBF(2.0)
 FIXED = Fixed(std=0.4, noise=0.1)
 
 
-def request(rows=X, counts=None):
-    facts = {"X": rows, "counts": counts, "spreads": None, "widths": None, "inputs": None}
-    return SimpleNamespace(**facts, names=None)
-
-
-def prior(noisy=True, noise=None, rows=X, counts=None, unit=10.0, **changes):
+def prior(noisy=True, noise=None, rows=X, binned=False, unit=10.0, **changes):
     usual = {"kernel": None, "learn": "auto", "inducing": None, "approximation": "fitc"}
     settings = SimpleNamespace(**{**usual, "decode": "bayes", **changes})
-    return prior_of(settings, request(rows, counts), NUMBERS, unit, FIXED, noisy=noisy, noise=noise)
+    table = read_table(rows)
+    if binned:
+        table = in_bins(table, default_lengths)
+    return prior_of(settings, table, NUMBERS, unit, FIXED, noisy=noisy, noise=noise)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_inducing_inputs_make_a_sparse_model():
         ({"approximation": "vfe"}, "approximation must be one of"),
         ({"kernel": "rbf"}, "kernel must be a scikit-learn kernel"),
         ({"kernel": 1e30 * RBF(1.0)}, "check its parameters"),
-        ({"kernel": KERNEL + WhiteKernel(0.1), "counts": np.full(12, 2.0)}, "noise_variance"),
+        ({"kernel": KERNEL + WhiteKernel(0.1), "binned": True}, "noise_variance"),
     ],
 )
 def test_what_no_prior_can_be_made_from_is_refused(changes, words):

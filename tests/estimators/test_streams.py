@@ -45,8 +45,8 @@ def test_the_integers_are_those_of_a_plain_sum(expected):
     )
     steps = 2 ** (release.noisy.bits - release.sketch.bits)
     u = np.rint((CROWD["height"].clip(40.0, 200.0) - 40.0) / 160.0 * steps).astype(int)
-    at = release.facts.places.assign(CROWD[["age"]].to_numpy())
-    sums = [sum(u[at == place].tolist()) for place in range(len(release.facts.places.counts))]
+    at = release.facts.partition.assign(CROWD[["age"]].to_numpy())
+    sums = [sum(u[at == place].tolist()) for place in range(len(release.facts.partition.counts))]
     T = release.sketch.matrix.tolist()
     assert [sum(t * s for t, s in zip(row, sums, strict=True)) for row in T] == expected
 

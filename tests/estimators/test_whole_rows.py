@@ -209,7 +209,7 @@ def two_tables(kind):
 def artefacts(kind, plan, table, tmp_path, capfd, caplog, **settings):
     """Everything that a fit leaves and says, but for the time and the random name of a release."""
     model = maker(kind, mechanism="laplace", random_state=3, **settings)
-    plan = replace(plan, request=replace(plan.request, settings={**plan.request.settings}))
+    plan = replace(plan, settings=plan.settings._replace(values={**plan.settings.values}))
     with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.DEBUG):
         warnings.simplefilter("always")
         model.fit(*table, plan=plan)

@@ -23,12 +23,16 @@ def test_every_output_has_its_panels_in_rows(each, across):
     assert figure.axes[0].get_gridspec().ncols == across
 
 
-def test_one_panel_may_be_given_and_no_more():
+def test_as_many_panels_are_drawn_as_are_given():
     _, [[only]] = panels(None, 1, 1)
-    assert panels(only, 1, 1) == (only.figure, [[only]])
-    for outputs, each in ((2, 1), (1, 2)):
-        with pytest.raises(ValueError, match="one input and one output"):
-            panels(only, outputs, each)
+    assert panels(only, 1, 1) == panels(only, 1, 3) == (only.figure, [[only]])
+    figure = Figure()
+    four = figure.subplots(2, 2)
+    assert panels(four, 2, 2) == (figure, [[*four[0]], [*four[1]]])
+    assert panels(four[0], 2, 2) == (figure, [[four[0][0]], [four[0][1]]])
+    for given, outputs, each in ((only, 2, 1), (four, 1, 3), ([], 1, 1), (four.ravel()[:3], 2, 2)):
+        with pytest.raises(ValueError, match="ax must be one Axes for each panel"):
+            panels(given, outputs, each)
 
 
 def test_a_long_line_below_is_broken_and_a_label_is_in_the_legend_once():
@@ -44,7 +48,22 @@ def test_a_long_line_below_is_broken_and_a_label_is_in_the_legend_once():
 def test_what_is_embedded_says_everything_in_its_panel():
     ax = Figure().subplots()
     ax.plot([0, 1], [0, 1], label="curve")
+    ax.set_title("of somebody else")
     finish(ax.figure, [[ax]], "guarantee", private=True, embedded=True)
-    assert ax.get_title(loc="left") == "guarantee"
-    assert ax.get_legend() is not None
+    assert ax.get_legend().get_title().get_text() == "guarantee"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["curve"]
+    assert ax.get_title() == "of somebody else"
+    assert ax.get_title(loc="left") == ""
     assert not ax.figure.legends
+
+
+def test_a_legend_inside_a_small_panel_lies_above_what_is_drawn():
+    figure = Figure(figsize=(5.0, 3.0))
+    ax = figure.subplots()
+    for number in range(5):
+        ax.plot([0, 1], [number, 4.0], label=f"one of several curves, number {number}")
+    finish(figure, [[ax]], "word " * 40, private=True, embedded=True)
+    figure.draw_without_rendering()
+    foot = ax.transData.inverted().transform(ax.get_legend().get_window_extent())[0, 1]
+    assert 4.0 < foot < 6.0
+    assert max(ax.get_yticks()) <= 4.5

@@ -240,13 +240,24 @@ def test_of_very_many_inputs_those_are_shown_along_which_most_changes():
     assert "x0" in {ax.get_xlabel() for ax in released.axes}
 
 
-def test_an_axes_can_be_given_for_one_curve_and_only_there(curve, area):
+def test_axes_can_be_given_for_a_curve_and_for_maps(curve, area):
     figure = Figure()
     ax = figure.subplots()
     assert plot_release(curve, ax) is figure
     assert plot_plan(MODEL.plan(X1), ax) is figure
-    with pytest.raises(ValueError, match="ax"):
-        plot_release(area, ax)
+    beside = Figure()
+    pair = beside.subplots(1, 2)
+    assert plot_release(area, pair) is beside
+    assert [len(ax.images) for ax in pair] == [1, 1]
+    assert any("epsilon = 3" in text.replace("\n", " ") for text in texts(beside))
+    alone = Figure()
+    plot_release(area, alone.subplots())
+    assert len([ax for ax in alone.axes if ax.images]) == 1
+    three = Figure().subplots(1, 3)
+    plot_plan(MAP.plan(X2), three)
+    assert [len(ax.images) for ax in three] == [1, 1, 1]
+    with pytest.raises(ValueError, match="ax must be one Axes for each panel, up to 2"):
+        plot_release(area, three)
 
 
 def test_the_legend_covers_no_panel(curve, area):
@@ -383,16 +394,13 @@ def test_maps_of_outcomes_say_what_they_show(name, outcomes):
 
 
 def test_pictures_of_outcomes_carry_the_guarantee_and_fit_into_an_axes(outcomes):
-    for name, release in outcomes.items():
+    for release in outcomes.values():
         text = " ".join(texts(drawn(plot_release(release))))
         assert "epsilon = 3" in text
         assert "NOT PRIVATE" not in text
         ax = Figure().subplots()
-        if name.endswith("curve"):
-            assert plot_release(release, ax) is ax.figure
-        else:
-            with pytest.raises(ValueError, match="ax"):
-                plot_release(release, ax)
+        assert plot_release(release, ax) is ax.figure
+        assert "epsilon = 3" in " ".join(texts(drawn(ax.figure))).replace("\n", " ")
 
 
 def test_rehearsals_of_outcomes_are_stamped_on_every_panel():

@@ -122,7 +122,7 @@ def test_people_in_bins_are_counted_whole():
     rng = np.random.default_rng(0)
     many = pd.DataFrame({"age": rng.uniform(20.0, 80.0, 5000)})
     release = numbers(many, pd.Series(150.0 + many["age"] / 4.0, name="height")).release_
-    assert release.spec.places is not None
+    assert release.spec.partition is not None
     assert release.published()["people"].sum() == pytest.approx(5000, rel=1e-3)
     (shown,) = marks(release)
     assert 0 < len(shown.value) <= MAX_MARKS
@@ -132,7 +132,7 @@ def test_statement_and_page_list_the_cells_and_escape_names():
     release = numbers(REGION).release_
     words = sections(release.statement())["What the numbers are"]
     assert words.count("\n- ") == release.published_values
-    assert "a\\_b &amp; &lt;c&gt;" in words
+    assert "a_b &amp; &lt;c&gt;" in words
     page = report_page(release)
     assert "region a_b &amp; &lt;c&gt;" in page
     assert 'class="published bars"' in page

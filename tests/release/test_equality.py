@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPRegressor
 from cloakgp.kernels import Blend, Logistic
-from cloakgp.release.request import same_setting
+from cloakgp.release.settings import same_setting
 
 X = np.arange(12.0).reshape(6, 2)
 

@@ -221,7 +221,7 @@ def test_a_learnt_plan_at_another_budget_forecasts_as_a_fresh_one_does():
     other = model.plan(X).at_epsilon(2.0)
     np.testing.assert_array_equal(other.noise_std, fresh.noise_std)
     with pytest.raises(ValueError, match="not made by an estimator"):
-        other.check_same(fresh.request)
+        other.check_same(fresh.table, fresh.settings)
 
 
 def test_comparing_designs_shows_each_once():

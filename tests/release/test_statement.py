@@ -138,7 +138,7 @@ def test_labels_are_protected_among_classes_that_were_set_beforehand(mechanism):
     model.fit(X, labels)
     text = statement(model.release_)
     assert "**ill**" in text
-    assert r"&lt;yes&gt;, no\_way" in text
+    assert r"&lt;yes&gt;, no_way" in text
     assert "<yes>" not in text
     assert "nearest bound" not in text
     assert f"{model.release_.published_values} numbers" in text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from input_cases import ESTIMATORS, A
 
-from cloakgp.release.spec import RowLimit
+from cloakgp.data.rows import RowLimit
 from cloakgp.release.summary import Figures, plan_summary
 
 X = A[:, [0]]
@@ -107,7 +107,27 @@ def test_nothing_published_is_explained():
 def test_what_places_lose_is_told(lost, part, monkeypatch):
     monkeypatch.setattr("cloakgp.data.table.MOST_EXACT", 5)
     spec = ESTIMATORS["regressor"](inducing="auto").plan(X).spec
-    assert spec.places is not None
+    assert spec.partition is not None
     text = plan_summary(spec, PLAN.design, replace(FIGURES, lost=lost), None)
     assert part in text
     assert ("WARNING" in text) == ("WARNING" in part)
+
+
+def test_a_delta_that_is_not_far_below_one_over_the_people_is_a_warning():
+    assert "WARNING: delta" not in words()
+    loose = replace(PLAN.spec.budget, delta=0.2 / PLAN.spec.people)
+    text = words(budget=loose)
+    assert "WARNING: delta = " in text
+    assert "0.2 of them on average" in text
+    tight = replace(PLAN.spec.budget, delta=0.09 / PLAN.spec.people)
+    assert "WARNING: delta" not in words(budget=tight)
+
+
+@pytest.mark.parametrize("name", ["patient_id", "ID", "e-mail", "house uuid"])
+def test_an_input_that_is_called_like_an_identifier_is_a_warning(name):
+    assert f"WARNING: {name} looks like the name of an identifier" in words(feature_names=(name,))
+
+
+@pytest.mark.parametrize("name", ["age", "idle_hours", "grid", "paid"])
+def test_other_names_are_no_warning(name):
+    assert "identifier" not in words(feature_names=(name,))

@@ -88,6 +88,24 @@ def test_the_plan_that_was_shown_is_released_once(planner, book):
             planner.agree(final.number, asked(planner, **changes), "height")
     with pytest.raises(CommandError, match="already has release"):
         planner.finish(asked(planner, epsilon="0.5"), quiet)
+    assert (planner.out / "settings.toml").read_text() == some.toml
+    first = planner.out
+    planner.again()  # into a folder of its own, and nothing of the first one stands for it
+    assert planner.out == first.with_name(f"{first.name}-2")
+    with pytest.raises(Problem, match=r"not the last one|already"):
+        planner.agree(final.number, some, "height")
+    less = asked(planner, epsilon="0.5")
+    second = planner.finish(less, quiet)
+    planner.agree(second.number, less, "height")(quiet)
+    assert 1.0 < book.spent("people") <= 1.5
+    assert Release.load(planner.out / "release.cloakgp").release_id != published.release_id
+
+
+def test_the_form_begins_with_the_delta_of_the_ledger(planner, book):
+    cap = book.balances("people")[0].delta
+    assert float(planner.values["delta"]) == cap
+    planner.base["delta"] = 1e-9
+    assert float(planner.values["delta"]) == 1e-9
 
 
 def test_a_stale_plan_is_refused(planner, monkeypatch):

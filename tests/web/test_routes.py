@@ -229,3 +229,29 @@ def test_a_release_is_explored_on_its_page(explored):
     assert explored.release.release_id in page.text
     assert page.headers["x-frame-options"] == "DENY"
     assert explored.client.post("/", headers=ORIGIN).status_code == 405
+
+
+def test_another_release_needs_no_restart(desk):
+    assert released(desk).state == "done"
+    page = desk.client.get("/").text
+    assert "Plan another release" in page
+    assert "is spent, at delta" in page  # what the ledger has left
+    again = desk.client.post("/again", headers=ORIGIN, follow_redirects=False)
+    assert (again.status_code, again.headers["location"]) == (303, "/")
+    assert 'id="form"' in desk.client.get("/").text
+    assert desk.planner.release is None
+
+
+def test_a_form_that_lacks_something_is_told_so_in_words_of_the_page(desk):
+    for changes, field, words in (
+        ({"inputs": ""}, "inputs", "tick the public inputs"),
+        ({"output": ""}, "output", "choose the private column"),
+        ({"low": "", "high": ""}, "bounds", "the lowest and the highest value"),
+        ({"low": "", "high": "5"}, "bounds", "the lowest and the highest value"),
+        ({"task": "classification"}, "classes", "every possible label"),
+        ({"task": "counts"}, "cap", "up to which count"),
+    ):
+        answer = desk.ask("/preview", **changes)
+        assert answer.field == field
+        assert words in answer.message
+        assert "--" not in answer.message

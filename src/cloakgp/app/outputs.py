@@ -12,11 +12,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from cloakgp.app.settings import Settings
 from cloakgp.app.tables.files import to_csv
-from cloakgp.errors import CommandError, Message, listed, printable
+from cloakgp.drawing.views import describe_inputs
+from cloakgp.errors import CommandError, Message, escape, listed, printable
 from cloakgp.files import write_file
 from cloakgp.privacy.ledger.address import is_address
 from cloakgp.release.outputs import OUTCOMES
@@ -35,7 +37,15 @@ RELEASE, PREDICTIONS, PLOT, STATEMENT, REPORT = OUTPUTS = (
     "statement.md",
     "report.html",
 )
+#: What only the publisher knows, at the end of a statement.
+PUBLISHER = (
+    "\n## To be added by the publisher\n\n"
+    "- Who publishes this, and whom to ask:\n"
+    "- For what purpose, and which data set it is from:\n"
+)
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+#: How far beyond everybody a prediction is worth a warning, as a share of the range.
+BEYOND = 0.1
 #: Points predicted at a time: each takes as many numbers as there are people.
 CHUNK_POINTS = 2000
 
@@ -96,11 +106,15 @@ def check_file(option: str, path: Path, endings: tuple[str, ...], force: bool = 
     _check_writable(path.parent)
 
 
-def write_derived(release: Release, folder: Path) -> None:
-    """Write all files that are computed from a release, which has to be saved already."""
+def write_derived(release: Release, folder: Path, account: str = "") -> None:
+    """Write all files that are computed from a release, which has to be saved already.
+
+    ``account`` is what the statement says of the ledger.
+    """
     write_file(folder / PREDICTIONS, to_csv(predictions(release)))
     write_file(folder / PLOT, release_picture(release))
-    write_file(folder / STATEMENT, release.statement().encode())
+    told = f"\n## The account\n\n{escape(account)}\n" if account else ""
+    write_file(folder / STATEMENT, (release.statement() + told + PUBLISHER).encode())
     write_file(folder / REPORT, report_page(release).encode())
 
 
@@ -114,6 +128,27 @@ def predictions(
     starts = range(0, len(rows), CHUNK_POINTS)
     pieces = [release.to_frame(rows[i : i + CHUNK_POINTS], clip=clip) for i in starts]
     return spec.encoding.readable(pd.concat(pieces, ignore_index=True))
+
+
+def far_outside(release: Release, frame: pd.DataFrame) -> str:
+    """Say how many points lie where nobody is, beyond the inputs of everybody; nothing if none."""
+    spec = release.spec
+    far = np.zeros(len(frame), dtype=bool)
+    ranges = []
+    codes = spec.encoding.codes(frame[spec.names])
+    for at, each in enumerate(describe_inputs(spec)):
+        if each.levels is None:
+            spare = BEYOND * (each.hi - each.lo)
+            outside = (codes[:, at] < each.lo - spare) | (codes[:, at] > each.hi + spare)
+            if outside.any():
+                ranges.append(f"{each.name} from {each.shown(each.lo)} to {each.shown(each.hi)}")
+            far |= outside
+    if not far.any():
+        return ""
+    return (
+        f"{int(far.sum())} of {len(frame)} points lie far from everybody ({', '.join(ranges)}): "
+        "there the prediction is what the model expects, and not what it was told"
+    )
 
 
 def marked_predictions(release: Release, points: pd.DataFrame, clip: Clip | None) -> pd.DataFrame:

@@ -21,7 +21,7 @@ import numpy as np
 
 from cloakgp.app.job import Job
 from cloakgp.app.outputs import OUTPUTS, RELEASE, write_derived
-from cloakgp.app.spending import RunState, WatchedLedger
+from cloakgp.app.spending import RunState, WatchedLedger, what_is_left
 from cloakgp.app.wording import explained
 from cloakgp.errors import CommandError
 from cloakgp.privacy import NoisySketch
@@ -68,7 +68,7 @@ def publish(
     step("Writing predictions, picture, statement and page")
     for name in OUTPUTS[1:]:  # those of an earlier release would not belong to this one
         (folder / name).unlink(missing_ok=True)
-    write_derived(release, folder)
+    write_derived(release, folder, what_is_left(job.settings))
     return release
 
 

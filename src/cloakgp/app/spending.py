@@ -108,6 +108,27 @@ def check_ledger(settings: Settings) -> None:
         )
 
 
+def what_is_left(settings: Settings) -> str:
+    """Say what a data set has spent and what one more release may spend; nothing without a ledger.
+
+    A ledger that cannot be read now is no reason to fail after a release.
+    """
+    if settings.ledger is None or settings.dataset is None:
+        return ""
+    try:
+        balance = Ledger(settings.ledger).balances(settings.dataset)[0]
+    except (LedgerError, OSError, ValueError):
+        return ""
+    left = f"{rounded_down(balance.remaining_pure)} with Laplace noise"
+    if balance.delta > 0.0:
+        left += f", {rounded_down(balance.remaining)} with Gaussian noise"
+    return (
+        f"The ledger's account of {brief(settings.dataset)}: epsilon = {balance.spent:.4g} of "
+        f"{balance.epsilon:g} is spent, at delta = {balance.delta:g}. Left for one more release: "
+        f"epsilon = {left}."
+    )
+
+
 def least_cost(estimator: Any, balance: Balance) -> tuple[float, float]:
     """Return what a release would cost at least, whichever noise is chosen, and what is left."""
     costs = []

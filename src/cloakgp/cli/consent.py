@@ -30,8 +30,8 @@ def check_consent(yes: bool) -> None:
         )
 
 
-def agrees_to_spend(plan: Plan | SearchPlan) -> bool:
-    """Ask whether what was planned may be spent."""
+def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
+    """Ask whether what was planned may be spent; ``left`` says what the ledger has."""
     if isinstance(plan, SearchPlan):
         rows, owners = len(plan.X), plan.groups
         people = rows if owners is None else len(np.unique(owners))
@@ -40,12 +40,13 @@ def agrees_to_spend(plan: Plan | SearchPlan) -> bool:
     whose = f"{people} people"
     if owners is None:
         whose = f"the people behind {people:,} rows, each taken to be another person's"
+    before = f"{left}\n" if left else ""
     rows_of = plan.spec.rows if isinstance(plan, Plan) else None
     if rows_of is not None:
         whose = f"everybody in the table, for {relation(rows_of)}"
     question = (
         f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} of the privacy "
-        f"of {whose}. What is published cannot be taken back.\nRelease now?"
+        f"of {whose}. What is published cannot be taken back.\n{before}Release now?"
     )
     return confirm(question)
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from cloakgp.app.outputs import OUTPUTS
 from cloakgp.app.settings import Settings
+from cloakgp.app.spending import what_is_left
 from cloakgp.cli.options import in_options
 from cloakgp.cli.terminal import say, show_table
 from cloakgp.data.partition import describe_bins
@@ -46,7 +47,7 @@ def plan_report(
     """Return everything that a plan can tell, for machines."""
     report: dict[str, Any] = plan.to_dict()
     report["people"] = plan.spec.people
-    in_bins = plan.spec.places is not None or plan.spec.rows is not None
+    in_bins = plan.spec.partition is not None or plan.spec.rows is not None
     report["rows"] = plan.spec.people if in_bins else len(plan.spec.X)
     report["inputs"], report["outputs"] = settings.inputs, settings.output
     family = plan.spec.family
@@ -80,8 +81,6 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
     if spec.groups is not None:
         used = "" if spec.limit is None else " that count"
         say(console, f"The {len(spec.X)} rows{used} belong to {spec.counted}.")
-    if spec.budget.delta * spec.people > 1.0:
-        say(console, "delta is above one over the number of people, which is far too much.")
     say(
         console,
         "An attacker who has narrowed one person down to two equally likely values would guess "
@@ -147,7 +146,9 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
     say(console, "Nothing private was read and nothing was spent.")
 
 
-def show_release(console: Console, release: Release, folder: Path) -> None:
+def show_release(
+    console: Console, release: Release, folder: Path, settings: Settings | None = None
+) -> None:
     """Say what was released and where it is."""
     inputs, outputs = release.spec.names, release.named_targets
     written = [name for name in OUTPUTS if (folder / name).exists()]
@@ -161,6 +162,8 @@ def show_release(console: Console, release: Release, folder: Path) -> None:
         f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
+    if settings is not None and (left := what_is_left(settings)):
+        say(console, left)
 
 
 def _what_changes(release: Release) -> str:
@@ -224,9 +227,9 @@ def _included(release: Release) -> str:
 
 def _gathered(spec: ReleaseSpec) -> str:
     """Say at how many places people are gathered, if they are, and how far from there they are."""
-    if spec.places is None:
+    if spec.partition is None:
         return ""
-    return f", {describe_bins(spec.places, spec.encoding.model_names)}"
+    return f", {describe_bins(spec.partition, spec.encoding.model_names)}"
 
 
 def _prior(spec: ReleaseSpec) -> str:

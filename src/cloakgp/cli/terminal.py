@@ -26,6 +26,8 @@ from cloakgp.errors import brief, printable
 
 #: Rows of a printed table, at most; files take any number.
 MAX_TABLE_ROWS = 60
+#: Letters that the name of a column may always take.
+LEAST_HEADER = 9
 #: What an error repeats of the command line, paths for instance, is cut if it is longer than this.
 _LONG_WORD = 1000  # characters
 
@@ -130,14 +132,29 @@ def _plain(value: Any) -> Any:
 def rich_table(frame: pd.DataFrame, title: str | None = None) -> Table:
     """Return a table to print, shortened if it is very long."""
     grid = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
-    for name in frame.columns:
-        header = Text(printable(name), overflow="fold")
+    shown = [printable(name) for name in frame.columns]
+    cells = [[_cell(value) for value in frame[name].head(MAX_TABLE_ROWS)] for name in frame]
+    widths = [max(map(len, column), default=0) for column in cells]
+    if sum(map(max, widths, map(len, shown))) + 2 * len(shown) > screen().width:
+        shown = [_broken(name, width) for name, width in zip(shown, widths, strict=True)]
+    for name in shown:
+        header = Text(name, overflow="fold")
         grid.add_column(header, justify="right", header_style="dim")
-    for row in frame.head(MAX_TABLE_ROWS).itertuples(index=False):
-        grid.add_row(*(Text(_cell(value)) for value in row))
+    for row in zip(*cells, strict=True):
+        grid.add_row(*map(Text, row))
     if len(frame) > MAX_TABLE_ROWS:
         grid.caption = f"{len(frame) - MAX_TABLE_ROWS} more rows; --out writes them all"
     return grid
+
+
+def _broken(name: str, width: int) -> str:
+    """Return a name on several lines, broken where its words end: about as wide as its cells."""
+    lines = [""]
+    for word in name.replace("_", "_ ").replace("  ", " ").split(" "):
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > max(width, LEAST_HEADER):
+            lines.append("")
+        lines[-1] += word if word.endswith("_") else f"{word} "
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def show_table(console: Console, frame: pd.DataFrame, title: str) -> None:

@@ -23,6 +23,7 @@ from cloakgp.data.columns.values import moment_of
 from cloakgp.data.frames import series_of
 from cloakgp.errors import ParameterError, brief
 from cloakgp.privacy.mechanism.grid import Axis, Flags, Grid, Interval, Levels
+from cloakgp.privacy.mechanism.whole_rows import Neighbours
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
@@ -94,6 +95,22 @@ class Box:
             else:
                 told.append(f"{name}: {column.describe()}")
         return "; ".join(told)
+
+
+@dataclass(frozen=True)
+class ProtectedRows:
+    """What is public where whole rows are protected: everything else about them is private."""
+
+    box: Box
+    neighbours: Neighbours
+    people: int  # rows that the release is planned for; how many there are is published with noise
+    max_rows: int = 1  # rows of one person that count, at most
+
+    @property
+    def counts(self) -> Array:
+        """How many rows are expected in each bin before anything is published."""
+        bins = self.box.grid.bins
+        return np.full(bins, self.people / bins)
 
 
 def _axis(column: Column, each: Range | None, parts: int) -> Axis:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,13 @@ _LENGTHS = (datetime.timedelta, np.timedelta64)
 _MOMENT_TYPES = ("date", "timestamp", "time", "period")
 _LENGTH_TYPES = ("timedelta", "duration")
 _ISO_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}(\D|$)")
+
+
+class RowLimit(NamedTuple):
+    """How many rows of each person count at most, and how many were left out for that."""
+
+    max_rows: int
+    left_out: int
 
 
 def check_rows(X: ArrayLike, name: str = "X") -> Array:

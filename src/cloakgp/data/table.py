@@ -22,11 +22,13 @@ from cloakgp.data.blocks.arrays import cut_array
 from cloakgp.data.blocks.dask import blocks_of, output_blocks_of
 from cloakgp.data.blocks.progress import passes
 from cloakgp.data.blocks.table import BlockColumn, BlockTable, check_aligned
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.checks import owner_codes, shape_of, warn_if_owners_repeat
 from cloakgp.data.columns import Columns, recognise
+from cloakgp.data.columns.table import Spreads
 from cloakgp.data.frames import column_names
 from cloakgp.data.partition import Partition, build_partition, read_fingerprint, recount
-from cloakgp.data.rows import check_rows
+from cloakgp.data.rows import RowLimit, check_rows, points_of
 from cloakgp.errors import ParameterError
 from cloakgp.privacy.mechanism.bins import Batch
 from cloakgp.privacy.mechanism.contributions import in_random_order, keep_rows, rows_to_keep
@@ -53,13 +55,16 @@ class Table:
     rows: Array | None = None  # (n, L): those that count, as numbers
     owners: NDArray[np.int64] | None = None  # (n,); None: every row is another person's
     exposure: Any = None  # (n,), or blocks as X; of counts alone
+    at: Array | None = None  # (P, L): the points that matter, if they were named
     every_row: Array | None = None  # (N, L), also those left out: people are known by them
     every_owner: NDArray[np.int64] | None = None  # (N,)
     order: Indices | None = None  # (N,): where each row was in X; None: in the order given
     ties: Indices | None = None  # (N,): equal for neighbours with the same public values
     kept: Indices | None = None  # (n,): which of the ordered rows count; None: all
     max_contributions: int | None = None  # rows of each owner that count, at most
+    left_out: int = 0  # how many rows that leaves out
     partition: Partition | None = None  # the bins in which rows are summed; None: each by itself
+    protected: ProtectedRows | None = None  # of whole rows: ``rows`` are the bins of a public box
 
     @property
     def model_rows(self) -> Array:
@@ -77,6 +82,36 @@ class Table:
         exposure: Array | None = self.exposure
         return exposure
 
+    @property
+    def counts(self) -> Array | None:
+        """How many people there are at each row of a model; None if there is one."""
+        if self.protected is not None:
+            return self.protected.counts
+        return None if self.partition is None else self.partition.node_counts
+
+    @property
+    def people(self) -> int:
+        """How many rows count, whether they are summed in bins, or only planned for."""
+        if self.protected is not None:
+            return self.protected.people
+        return len(self.model_rows) if self.partition is None else self.partition.people
+
+    @property
+    def widths(self) -> tuple[int, ...] | None:
+        """How many columns of a model each input takes; None if all are numbers."""
+        return None if self.columns is None else tuple(c.width for c in self.columns.columns)
+
+    @property
+    def spreads(self) -> Spreads | None:
+        """What the default prior is told of each input; None if all are numbers."""
+        return None if self.columns is None else self.columns.spreads
+
+    @property
+    def limit(self) -> RowLimit | None:
+        """How many rows of each owner count, and how many were left out for that."""
+        most = self.max_contributions
+        return None if most is None else RowLimit(most, self.left_out)
+
     def __len__(self) -> int:
         """Return how many rows count."""
         if self.blocks is not None:
@@ -85,17 +120,36 @@ class Table:
         return len(self.rows)
 
     @property
-    def left_out(self) -> int:
-        """How many rows contribution bounding leaves out."""
-        return 0 if self.kept is None or self.order is None else len(self.order) - len(self.kept)
-
-    @property
     def identity(self) -> Array:
         """A table by which the same people are known again: all their rows, or a fingerprint."""
         if self.every_row is not None:
             return self.every_row
         assert self.partition is not None
         return _as_table(self.partition.fingerprint)
+
+    @property
+    def _grouped(self) -> tuple[Any, ...] | None:
+        """What tells the people in bins from others."""
+        if self.protected is not None:
+            return (self.protected.people, self.protected.neighbours, self.protected.max_rows)
+        bins = self.partition
+        return None if bins is None else (bins.fingerprint, *bins.counts.tolist())
+
+    def check_same(self, now: Table) -> None:
+        """Refuse another table now: a plan made for this one would not hold."""
+        for name, ours, theirs in (
+            ("box or inputs", self.protected is None, now.protected is None),
+            ("columns", self.columns, now.columns),
+            ("inputs X", self.model_rows, now.model_rows),
+            ("people", self._grouped, now._grouped),
+            ("column names of X", self.names, now.names),
+            ("points at", self.at, now.at),
+            ("max_rows", self.limit, now.limit),
+            ("groups", self.owners, now.owners),
+            ("exposure", self.model_exposure, now.model_exposure),
+        ):
+            if not np.array_equal(np.asarray(ours), np.asarray(theirs)):  # None equals None
+                raise ValueError(f"plan was made for other {name}; leave it out or plan again")
 
 
 def read_table(X: Any, groups: Any = None, columns: Any = None) -> Table:
@@ -201,6 +255,34 @@ def bounded(table: Table, max_contributions: Any) -> Table:
         exposure=None if table.exposure is None else table.exposure[kept],
         kept=kept,
         max_contributions=int(max_contributions),
+        left_out=len(table.rows) - len(kept),
+    )
+
+
+def with_points(table: Table, at: Any) -> Table:
+    """Return the table with the points that matter, checked; None: nobody has named any."""
+    if at is None:
+        return table
+    width = table.model_rows.shape[1]
+    points = points_of(at, table.columns, table.names, width, "at")
+    return replace(table, at=np.asarray(points))
+
+
+def as_planned(table: Table) -> Table:
+    """Return what a plan keeps of a table: what a model follows from, and no order of rows."""
+    binned = table.partition is not None
+    return Table(
+        X=None,
+        names=table.names,
+        columns=table.columns,
+        rows=None if binned else table.rows,
+        owners=table.owners,
+        exposure=None if binned else table.exposure,
+        at=table.at,
+        max_contributions=table.max_contributions,
+        left_out=table.left_out,
+        partition=table.partition,
+        protected=table.protected,
     )
 
 

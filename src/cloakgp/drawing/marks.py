@@ -35,6 +35,11 @@ class Marks:
     value: Array  # (K,)
     reach: Array  # (K,): half the width of the bar
 
+    def turned(self, order: tuple[int, int]) -> Marks:
+        """Return the same for a map with these inputs across and up."""
+        start, end, middle = (part[:, list(order)] for part in (self.start, self.end, self.middle))
+        return Marks(start, end, middle, self.value, self.reach)
+
 
 def collect_marks(predictions: Predictions, inputs: list[Input]) -> list[Marks | None]:
     """Return the marks of each curve, in the order of its names; None where there are none.

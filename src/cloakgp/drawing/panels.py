@@ -88,16 +88,17 @@ class MapPair:
 
 
 def curve_panels(
-    predictions: Predictions, inputs: list[Input], *, clip: bool = True
+    predictions: Predictions, inputs: list[Input], *, clip: bool = True, noise: bool = False
 ) -> list[list[CurvePanel]]:
     """Return a row of panels for each picture: one for each input that is shown.
 
-    ``clip`` says whether curves and limits end at the bounds, as outputs do.
+    ``noise`` asks for what privacy costs along several inputs; along the only one it is there
+    anyway.  ``clip`` says whether curves and limits end at the bounds, as outputs do.
     """
     chosen = most_varying(predictions.values, inputs)
     alone = len(inputs) == 1
     places = [along(inputs, varied, CURVE_PLACES if alone else PANEL_PLACES) for varied in chosen]
-    found = [predictions.at(points, noise=alone) for points in places]
+    found = [predictions.at(points, noise=noise or alone) for points in places]
     marks = collect_marks(predictions, inputs)
     rows = []
     for group in predictions.groups:
@@ -128,7 +129,11 @@ def curve_panels(
 def map_panels(predictions: Predictions, plane: Plane, *, clip: bool = True) -> list[MapPair]:
     """Return the maps of each picture; ``clip`` says whether their values end at the bounds."""
     found = predictions.at(plane.points)
-    marks = collect_marks(predictions, plane.inputs)
+    told = [plane.inputs[at] for at in plane.order]  # in the order of the release
+    marks = [
+        None if found is None else found.turned(plane.order)
+        for found in collect_marks(predictions, told)
+    ]
     pairs = []
     for group in predictions.groups:
         if len(group) > 1:

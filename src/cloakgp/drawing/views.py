@@ -6,8 +6,11 @@ their median, or at the most frequent level.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +33,9 @@ TRIAL_PLACES = 7
 #: Further from every person than most people are from each other, a map is faded, down to this
 #: opacity; at least this share of the ranges counts as near.
 NEAR_SHARE, MIN_OPACITY = 0.05, 0.25
+#: Words by which degrees of latitude and longitude are known, and how far they reach.
+LATITUDE, LONGITUDE = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
+MOST_LATITUDE, MOST_LONGITUDE = 90.0, 180.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,16 @@ class Input:
         """Return the words along its axis; None: numbers do."""
         return column_ticks(self.column, self.lo, self.hi, about)
 
+    @property
+    def degrees(self) -> str | None:
+        """Whether it is a "latitude" or a "longitude", by its name and its range."""
+        words, reach = set(re.split(r"[^a-z]+", self.name.lower())), max(abs(self.lo), abs(self.hi))
+        if isinstance(self.column, Number) and words & LATITUDE and reach <= MOST_LATITUDE:
+            return "latitude"
+        if isinstance(self.column, Number) and words & LONGITUDE and reach <= MOST_LONGITUDE:
+            return "longitude"
+        return None
+
     def shown(self, code: float) -> str:
         """Return one place as people write it."""
         if isinstance(self.column, Number):
@@ -61,20 +77,48 @@ class Input:
 
 @dataclass(frozen=True)
 class Plane:
-    """The places of a map, how visible each is, and whose map it is."""
+    """The places of a map, how visible each is, and whose map it is.
+
+    The first input lies across and the second goes up, but north is up wherever it is known.
+    """
 
     spec: ReleaseSpec
-    inputs: list[Input]
+    inputs: list[Input]  # across, up
+    order: tuple[int, int]  # which inputs of the release these are
     x: Array
     y: Array
-    points: Array  # (MAP_PLACES², 2), row by row
+    points: Array  # (MAP_PLACES², 2), row by row, in the order of the release
     visible: Array  # (MAP_PLACES²,)
 
     @classmethod
     def over(cls, spec: ReleaseSpec, inputs: list[Input]) -> Plane:
         """Return the places of a map over both inputs."""
-        x, y, points = grid(inputs)
-        return cls(spec, inputs, x, y, points, visibility(spec, inputs, points))
+        order = across_and_up(inputs)
+        drawn = [inputs[at] for at in order]
+        x, y, places = grid(drawn)
+        points = places[:, list(order)]  # an exchange undoes itself
+        return cls(spec, drawn, order, x, y, points, visibility(spec, inputs, points))
+
+    @property
+    def people(self) -> Array:
+        """Where people are, (N, 2): across, up."""
+        return public_inputs(self.spec)[:, list(self.order)]
+
+    @cached_property
+    def aspect(self) -> float | None:
+        """How long a unit upwards is against one across, if that is known: of degrees it is."""
+        if [each.degrees for each in self.inputs] != ["longitude", "latitude"]:
+            return None
+        north = math.radians(0.5 * (self.inputs[1].lo + self.inputs[1].hi))
+        return 1.0 / max(math.cos(north), 0.05)
+
+    @property
+    def proportion(self) -> float | None:
+        """How wide the map is against its height, if that is known."""
+        if self.aspect is None:
+            return None
+        across, up = self.inputs
+        return (across.hi - across.lo) / (self.aspect * (up.hi - up.lo))
 
     @property
     def stepped(self) -> bool:
@@ -118,6 +162,12 @@ def describe_inputs(spec: ReleaseSpec) -> list[Input]:
         typical = float(f"{typical:.4g}") if exact else float(round(typical))
         found.append(Input(name, lo, hi, min(max(typical, lo), hi), column))
     return found
+
+
+def across_and_up(inputs: list[Input]) -> tuple[int, int]:
+    """Return which of two inputs lies across in a map, and which goes up: latitudes do."""
+    turned = [each.degrees for each in inputs] == ["latitude", "longitude"]
+    return (1, 0) if turned else (0, 1)
 
 
 def along(inputs: list[Input], varied: int, count: int) -> Array:

@@ -22,10 +22,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cloakgp.data.blocks.dask import blocks_of
 from cloakgp.data.checks import check_apart, target_names, warn_if_reordered
 from cloakgp.data.columns import recognise
-from cloakgp.data.rows import points_of, refuse_dates, refuse_missing
+from cloakgp.data.rows import refuse_dates, refuse_missing
 from cloakgp.data.table import (
     Table,
     as_blocks,
+    as_planned,
     bounded,
     check_separate,
     goes_into_bins,
@@ -33,6 +34,7 @@ from cloakgp.data.table import (
     in_canonical_order,
     outputs_in_order,
     read_table,
+    with_points,
 )
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import ParameterError, public_names, warn_user
@@ -45,7 +47,7 @@ from cloakgp.estimators.bounds import (
     plan_choice,
 )
 from cloakgp.estimators.parameters import accepts_max_rows, documented
-from cloakgp.estimators.priors import check_inducing
+from cloakgp.estimators.priors import check_inducing, summarise_rows, workload
 from cloakgp.estimators.spending import LedgerParameter, note_spend, spending
 from cloakgp.estimators.steps import (
     budgets_for,
@@ -62,11 +64,10 @@ from cloakgp.estimators.whole_rows import (
     private_batch,
     protects_rows,
     refuse_rows,
-    request_rows,
+    rows_of_box,
 )
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.family import Family
-from cloakgp.gp.inducing import summarise
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
@@ -75,15 +76,13 @@ from cloakgp.release.decoder import Uncertainty
 from cloakgp.release.plan import Plan
 from cloakgp.release.published import Clip, Of
 from cloakgp.release.release import Release
-from cloakgp.release.request import Request, settings_of
-from cloakgp.release.spec import ChosenBounds, ReleaseSpec, RowLimit
+from cloakgp.release.settings import copy_settings
+from cloakgp.release.spec import ChosenBounds, ReleaseSpec
 from cloakgp.threads import single_threaded
 
 Array = NDArray[np.float64]
 AnyPlan = TypeVar("AnyPlan")
 
-#: Points of the default workload.
-WORKLOAD = 100
 #: Rows of each person that are compared; None: all.
 LIMITS = (1, 2, 5, None)
 
@@ -346,8 +345,8 @@ class PrivateGP(BaseEstimator):
             The specification of the release that a fit would make: public data alone.
         """
         refuse_rows(self, "a private search")
-        request = self._request(self._table(X, groups, max_contributions), at)
-        return self._spec(request, self._declared(None, 0), budgets_for(self)[0])
+        table = self._table(X, at, groups, max_contributions)
+        return self._spec(table, self._declared(None, 0), budgets_for(self)[0])
 
     def _declared(self, y: Any, rows: int) -> Any:
         """Return what is declared of the outputs of so many rows: bounds, classes or a cap.
@@ -356,7 +355,7 @@ class PrivateGP(BaseEstimator):
         """
         raise NotImplementedError
 
-    def _spec(self, request: Request, declared: Any, budget: Budget) -> ReleaseSpec:
+    def _spec(self, table: Table, declared: Any, budget: Budget) -> ReleaseSpec:
         """Return the specification of a release; every default comes from what is public."""
         raise NotImplementedError
 
@@ -374,11 +373,11 @@ class PrivateGP(BaseEstimator):
             known = X if groups is None else None
             number = checked_people(people, self, known)
             owned = groups is not None and groups is not False
-            request = request_rows(self, settings_of(self), number, max_contributions, owned)
+            table = rows_of_box(self, number, max_contributions, owned)
         else:
             _check_public(X, people)
-            request = self._request(self._table(X, groups, max_contributions, exposure), at)
-        return self._draw(request, self._declared(None, 0))
+            table = self._table(X, at, groups, max_contributions, exposure)
+        return self._draw(table, self._declared(None, 0))
 
     def _refuse_public(self, at: Any, exposure: Any) -> None:
         """Refuse what is public about single rows, or may have been taken from them."""
@@ -387,27 +386,25 @@ class PrivateGP(BaseEstimator):
         if exposure is not None:
             refuse_rows(self, "exposure")
 
-    def _draw(self, request: Request, declared: Any) -> Plan:
+    def _draw(self, table: Table, declared: Any) -> Plan:
         """Plan a release; if bounds are to be chosen, for the ends of their grid."""
-        rows = len(request.X) if request.places is None else request.places.people
-        if request.rows is not None:
-            rows = request.rows.people
         choices: dict[str, BoundsPlan | None] = {}
         specs: list[ReleaseSpec] = []
         for whole in budgets_for(self):
             budget, mechanism = whole, whole.mechanism
-            choice = plan_choice(self.bounds, rows, request.groups, whole)
+            choice = plan_choice(self.bounds, table.people, table.owners, whole)
             if choice is not None:
                 assert choice.release_epsilon is not None
                 budget = replace(whole, epsilon=choice.release_epsilon)
             choices[mechanism] = choice
             if not specs:
-                specs.append(self._spec(request, declared, budget))
+                specs.append(self._spec(table, declared, budget))
             else:
                 design = design_for(self.design, mechanism)
-                design = design if request.rows is None else "cells"
+                design = design if table.protected is None else "cells"
                 specs.append(replace(specs[0], budget=budget, design=design))
-        plan = draw_plan(specs, self.target, request)
+        plan = draw_plan(specs, self.target)
+        plan = replace(plan, table=as_planned(table), settings=copy_settings(self))
         plan = replace(plan, choice=choices[plan.spec.mechanism])
         return replace(plan, bounds_choice=self._bounds_choice(plan))
 
@@ -437,14 +434,13 @@ class PrivateGP(BaseEstimator):
         _check_public(X, people)
         y = as_blocks(y)
         self._check_inputs(X, y, at=at, groups=groups, exposure=exposure)
-        table = self._table(X, groups, max_contributions, exposure, plan)
+        table = self._table(X, at, groups, max_contributions, exposure, plan)
         y = outputs_in_order(table, y, private=self.random_state is None)
         declared = self._declared(y, len(table))
-        request = self._request(table, at)
         if plan is None:
-            plan = self._draw(request, declared)
+            plan = self._draw(table, declared)
         else:
-            checked_plan(plan, Plan).check_same(request)
+            checked_plan(plan, Plan).check_same(table, copy_settings(self))
             check_columns(plan.spec, y, len(table))
         check_private(self.bounds, self.random_state)
         planned, chosen = plan, self._bounds_choice(plan)
@@ -455,7 +451,7 @@ class PrivateGP(BaseEstimator):
                 # The spend of choice and release is recorded with the choice, which comes first.
                 bounds = draw_bounds(plan.choice, y, plan.spec.groups, noise, self.random_state)
                 declared, noise = _ends(bounds), replace(noise, commit=None)
-                plan = Plan.draw(self._spec(request, declared, plan.spec.budget), request)
+                plan = Plan.draw(self._spec(table, declared, plan.spec.budget))
             release = publish(plan, table, y, noise, release_id)
             if release.private and not recorded:
                 note_spend(table.identity, planned.spends)
@@ -472,13 +468,11 @@ class PrivateGP(BaseEstimator):
         if plan is not None and people is None and not countable:
             people = checked_plan(plan, Plan).spec.people
         number = checked_people(people, self, known)
-        request = request_rows(
-            self, settings_of(self), number, max_contributions, groups is not None
-        )
+        table = rows_of_box(self, number, max_contributions, groups is not None)
         if plan is None:
-            plan = self._draw(request, self._declared(None, 0))
+            plan = self._draw(table, self._declared(None, 0))
         else:
-            checked_plan(plan, Plan).check_same(request)
+            checked_plan(plan, Plan).check_same(table, copy_settings(self))
         assert plan.spec.rows is not None
         box, names = plan.spec.rows.box, target_names(y)
         if both := [name for name in names or () if name in (box.names or ())]:
@@ -531,6 +525,7 @@ class PrivateGP(BaseEstimator):
     def _table(
         self,
         X: Any,
+        at: Any,
         groups: Any,
         max_contributions: Any,
         exposure: Any = None,
@@ -546,33 +541,30 @@ class PrivateGP(BaseEstimator):
         if in_memory and not goes_into_bins(len(table), self.inducing, owned):
             table = bounded(in_canonical_order(table), max_contributions)
             check_separate(table, self.inducing)
-            return table
-        table = bounded(table, max_contributions)
-        spreads = None if table.columns is None else table.columns.spreads
-        request = plan.request if isinstance(plan, Plan) else None
-        planned = None if request is None else request.places
-        return in_bins(table, partial(default_lengths, spreads=spreads), planned)
+        else:
+            table = bounded(table, max_contributions)
+            earlier = plan.table if isinstance(plan, Plan) else None
+            planned = None if earlier is None else earlier.partition
+            table = in_bins(table, partial(default_lengths, spreads=table.spreads), planned)
+        check_owners(self.bounds, table.every_owner)
+        return with_points(table, at)
 
     def _exposed(self, table: Table, exposure: Any) -> Table:
         """Return the table with its exposures, which only counts have."""
         return table
 
-    def _request(self, table: Table, at: Any) -> Request:
-        """Return what a plan is asked for: all of it public."""
-        return request_for(type(self).__name__, settings_of(self), self.bounds, table, at)
-
     def _assemble(
         self,
         prior: tuple[LinearModel, Family | None],
-        request: Request,
+        table: Table,
         budget: Budget,
         **outputs: Any,
     ) -> ReleaseSpec:
         """Return the specification of a release; ``outputs`` are those of the kind of outputs."""
-        points, weights = _workload(request)
+        points, weights = workload(table)
         model, family = prior
         design = design_for(self.design, budget.mechanism)
-        if request.rows is not None:
+        if table.protected is not None:
             design = "cells"
             if "outcome" not in outputs and len(outputs["lo"]) > 1:
                 raise ParameterError(
@@ -589,14 +581,14 @@ class PrivateGP(BaseEstimator):
             design=design,
             decode=self.decode,  # type: ignore[arg-type]
             rank=self.rank,
-            groups=request.groups,
-            places=request.places,
-            limit=request.limit,
-            feature_names=request.names,
-            inputs=request.inputs,
+            groups=table.owners,
+            partition=table.partition,
+            limit=table.limit,
+            feature_names=table.names,
+            inputs=table.columns,
             gap=self.design_gap,
-            beyond=_summary(request) if learnt and request.at is not None else None,
-            rows=request.rows,
+            beyond=summarise_rows(table) if learnt and table.at is not None else None,
+            rows=table.protected,
             **outputs,
         )
 
@@ -635,44 +627,6 @@ def _remember_names(estimator: Any, names: tuple[str, ...] | None, count: int) -
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-
-
-def request_for(
-    maker: str, settings: dict[str, Any], bounds: Any, table: Table, at: Any
-) -> Request:
-    """Return what a plan is asked for; ``maker`` names the class that asks, with its settings."""
-    rows, limit = table.model_rows, table.max_contributions
-    check_owners(bounds, table.every_owner)
-    if at is not None:
-        at = np.asarray(points_of(at, table.columns, table.names, rows.shape[1], "at"))
-    return Request(
-        maker=maker,
-        X=rows,
-        places=table.partition,
-        names=table.names,
-        at=at,
-        groups=table.owners,
-        limit=None if limit is None else RowLimit(limit, table.left_out),
-        exposure=table.model_exposure,
-        settings=settings,
-        inputs=table.columns,
-    )
-
-
-def _workload(request: Request) -> tuple[Array, Array]:
-    """Return the points that matter and their weights."""
-    if request.at is None:
-        return _summary(request)
-    return request.at, np.full(len(request.at), 1.0 / len(request.at))
-
-
-def _summary(request: Request) -> tuple[Array, Array]:
-    """Return points that stand for everybody, and their weights."""
-    points, weights = summarise(request.X, WORKLOAD, request.counts)
-    # Means of people have shares of levels; a point that matters has a level.
-    if request.inputs is not None:
-        points = request.inputs.snap(points, request.X)
-    return points, weights
 
 
 def _cost(plan: Plan, whole: Plan) -> dict[str, Any]:

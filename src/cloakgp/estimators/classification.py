@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from cloakgp.data.blocks.table import BlockColumn
 from cloakgp.data.checks import one_column
 from cloakgp.data.columns import Column
+from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
 from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.parameters import documented
@@ -25,7 +26,6 @@ from cloakgp.privacy.mechanism.outputs import found_classes
 from cloakgp.release.latent import LabelRelease
 from cloakgp.release.outputs import Labels
 from cloakgp.release.release import Release
-from cloakgp.release.request import Request
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
@@ -276,11 +276,11 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             one_column(y, rows)
         return self._classes(y)
 
-    def _spec(self, request: Request, declared: tuple[Any, ...], budget: Budget) -> ReleaseSpec:
+    def _spec(self, table: Table, declared: tuple[Any, ...], budget: Budget) -> ReleaseSpec:
         columns, fixed = Labels(declared).columns, Fixed(PRIOR_STD, noise=1.0)
         spec = self._assemble(
-            prior_of(self, request, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
-            request,
+            prior_of(self, table, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
+            table,
             budget,
             lo=np.zeros(columns),
             hi=np.ones(columns),

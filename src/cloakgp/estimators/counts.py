@@ -25,7 +25,6 @@ from cloakgp.release.latent import CountRelease, check_exposure
 from cloakgp.release.outputs import LARGEST, Counts
 from cloakgp.release.plan import Plan
 from cloakgp.release.published import Clip, Of
-from cloakgp.release.request import Request
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
@@ -291,12 +290,10 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             one_column(y, rows)
         return self._cap()
 
-    def _spec(self, request: Request, declared: float, budget: Budget) -> ReleaseSpec:
-        watched, fixed = request.exposure, Fixed(PRIOR_STD, noise=1.0)
+    def _spec(self, table: Table, declared: float, budget: Budget) -> ReleaseSpec:
+        watched, fixed = table.model_exposure, Fixed(PRIOR_STD, noise=1.0)
         assert watched is not None
-        mean = math.log(
-            TYPICAL_SHARE * declared / float(np.average(watched, weights=request.counts))
-        )
+        mean = math.log(TYPICAL_SHARE * declared / float(np.average(watched, weights=table.counts)))
         if self.prior_mean is not None:
             mean = as_float("prior_mean", self.prior_mean)
             if not abs(mean) <= 30.0:
@@ -304,8 +301,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
                     "{prior_mean} must be a log rate from -30 to 30, got {!r}", mean
                 )
         spec = self._assemble(
-            prior_of(self, request, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
-            request,
+            prior_of(self, table, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
+            table,
             budget,
             lo=np.zeros(1),
             hi=np.array([declared]),

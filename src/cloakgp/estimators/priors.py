@@ -1,4 +1,5 @@
-"""The prior of an estimator: from its settings and public inputs to a model and a family of priors.
+"""The prior and the workload of a plan: from settings and public inputs to a model, a family of
+priors, and the points that matter.
 
 Every default comes from X and from what is declared of the outputs, never from y.
 """
@@ -11,11 +12,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Kernel
 
 from cloakgp.data.rows import points_of
-from cloakgp.data.table import MOST_EXACT
+from cloakgp.data.table import MOST_EXACT, Table
 from cloakgp.errors import ParameterError
 from cloakgp.gp.defaults import (
     Belief,
@@ -26,15 +28,18 @@ from cloakgp.gp.defaults import (
 )
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.family import Family, family_around
-from cloakgp.gp.inducing import place_inducing
+from cloakgp.gp.inducing import place_inducing, summarise
 from cloakgp.gp.linear import LinearModel, has_white_noise
 from cloakgp.gp.sparse import Approximation, SparseModel, Surrogate
-from cloakgp.release.request import Request
+
+Array = NDArray[np.float64]
 
 #: Priors that expect f further away than this many times the range of the outputs are mistakes.
 FURTHEST = 1e12
 #: Without noise there is a number for everybody to weigh settings by: up to this many people.
 MOST_TO_LEARN_FROM = 1000
+#: Points of the default workload.
+WORKLOAD = 100
 
 
 class PriorSettings(Protocol):
@@ -56,7 +61,7 @@ class Fixed(NamedTuple):
 
 def prior_of(
     settings: PriorSettings,
-    request: Request,
+    table: Table,
     scales: Scales,
     unit: float,
     fixed: Fixed,
@@ -71,23 +76,23 @@ def prior_of(
     if it was given.
     """
     _check_model(settings)
-    X, counts, spreads = request.X, request.counts, request.spreads
+    X, counts, spreads = table.model_rows, table.counts, table.spreads
     belief: Belief = scales.noise if noise is None else ((math.sqrt(noise) / unit, 1.0),)
     if not _learns(settings, len(X), noisy):
-        kernel = stretched(settings.kernel, request.widths)
+        kernel = stretched(settings.kernel, table.widths)
         if kernel is None:
             kernel = default_kernel(X, fixed.std * unit, counts, spreads)
         std = fixed.noise * unit if noise is None else math.sqrt(noise)
-        return _model(settings, request, clone(kernel), std**2, unit), None
+        return _model(settings, table, clone(kernel), std**2, unit), None
     if settings.kernel is None:
         family = default_family(X, replace(scales, noise=belief), unit, counts, spreads)
         kernel = design_kernel(X, scales, unit, counts, spreads)
     else:
-        given = stretched(settings.kernel, request.widths)
+        given = stretched(settings.kernel, table.widths)
         family = family_around(given, tuple((s * unit, w) for s, w in belief))
         kernel = family.mean_kernel()
     variance = (scales.design[1] * unit) ** 2 if noise is None else noise
-    return _model(settings, request, kernel, variance, unit, for_design=noisy), family
+    return _model(settings, table, kernel, variance, unit, for_design=noisy), family
 
 
 def stretched(kernel: Any, widths: Sequence[int] | None) -> Any:
@@ -152,7 +157,7 @@ def _check_model(settings: PriorSettings) -> None:
 
 def _model(
     settings: PriorSettings,
-    request: Request,
+    table: Table,
     kernel: Any,
     noise: float,
     scale: float,
@@ -163,7 +168,7 @@ def _model(
     ``scale`` is how far outputs, or latent values, can be expected to lie from each other;
     ``for_design`` says that only a sketch is designed for it.
     """
-    X, counts = request.X, request.counts
+    X, counts = table.model_rows, table.counts
     with np.errstate(all="ignore"):
         largest = float(np.max(kernel.diag(X)))
     if largest > (FURTHEST * scale) ** 2:
@@ -191,7 +196,24 @@ def _model(
         return model(kernel, X, noise, counts)
     wanted = settings.inducing
     if np.ndim(wanted) > 0:
-        given = points_of(wanted, request.inputs, request.names, X.shape[1], "inducing")
+        given = points_of(wanted, table.columns, table.names, X.shape[1], "inducing")
         wanted = np.asarray(given)
     inducing = place_inducing(X, wanted, counts)
     return SparseModel(kernel, X, noise, inducing, settings.approximation, counts)
+
+
+def workload(table: Table) -> tuple[Array, Array]:
+    """Return the points that matter and their weights."""
+    if table.at is None:
+        return summarise_rows(table)
+    return table.at, np.full(len(table.at), 1.0 / len(table.at))
+
+
+def summarise_rows(table: Table) -> tuple[Array, Array]:
+    """Return points that stand for everybody, and their weights."""
+    rows = table.model_rows
+    points, weights = summarise(rows, WORKLOAD, table.counts)
+    # Means of people have shares of levels; a point that matters has a level.
+    if table.columns is not None:
+        points = table.columns.snap(points, rows)
+    return points, weights

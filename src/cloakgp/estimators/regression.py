@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 
 from cloakgp.data.checks import as_float, shape_of
 from cloakgp.data.columns import Column
+from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
 from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.bounds import PrivateBounds, read_bounds
@@ -23,7 +24,6 @@ from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid
 from cloakgp.release.published import Clip
-from cloakgp.release.request import Request
 from cloakgp.release.spec import ReleaseSpec
 from cloakgp.threads import single_threaded
 
@@ -273,7 +273,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ParameterError("{bounds} are too close together to compute with: {!r}", bounds)
         return lo.copy(), hi.copy()
 
-    def _spec(self, request: Request, declared: tuple[Array, Array], budget: Budget) -> ReleaseSpec:
+    def _spec(self, table: Table, declared: tuple[Array, Array], budget: Budget) -> ReleaseSpec:
         lo, hi = declared
         width = float(np.max(hi - lo))
         noise = None
@@ -294,8 +294,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         by_default = self.kernel is None and self.noise_variance is None
         fixed = Fixed(std=0.4, noise=0.1)
         return self._assemble(
-            prior_of(self, request, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
-            request,
+            prior_of(self, table, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
+            table,
             budget,
             unit=(hi - lo) / width if by_default else np.ones_like(lo),
             lo=lo,

@@ -48,7 +48,6 @@ from cloakgp.release.decode import latents_at_people
 from cloakgp.release.outputs import Counts, Labels
 from cloakgp.release.plan import Plan
 from cloakgp.release.release import Release
-from cloakgp.release.request import Request
 from cloakgp.release.spec import (
     MOST_ITERATIONS,
     MOST_LATENTS,
@@ -125,22 +124,22 @@ def design_for(design: str, mechanism: Mechanism) -> DesignName:
     return "cells" if mechanism == "laplace" else "bayes"
 
 
-def draw_plan(specs: Sequence[ReleaseSpec], target: str, request: Request | None = None) -> Plan:
+def draw_plan(specs: Sequence[ReleaseSpec], target: str) -> Plan:
     """Plan the first step: the better mechanism, and of "auto" the better target."""
     if target not in TARGETS:
         raise ParameterError("{target} must be one of {}, got {!r}", TARGETS, target)
     if target != "auto":
         specs = [replace(spec, target=target) for spec in specs]  # type: ignore[arg-type]
     if len(specs) > 1:
-        return Plan.draw_best(specs, request)
+        return Plan.draw_best(specs)
     (spec,) = specs
-    plan = Plan.draw(spec, request)
+    plan = Plan.draw(spec)
     if target != "auto":
         return plan
     # The design "bayes" is the best for the points already, as its certificate says.
     if spec.design in ("bayes", "cells") or spec.noise_std == 0.0 or len(spec.X) > MOST_LATENTS:
         return plan
-    other = Plan.draw(replace(spec, target="latents"), request)
+    other = Plan.draw(replace(spec, target="latents"))
     return min(plan, other, key=lambda drawn: drawn.forecast_rmse)
 
 
@@ -266,9 +265,9 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
     """Return the function that gives y to the core and publishes a sketch of it."""
     kind = _kind(spec, flat=len(shape_of(y, len(table))) == 1)
     people: Rows | Bins = Rows(y, spec.groups)
-    if spec.places is not None:
-        done = passes(spec.places.people, "Summing the private column at places")
-        people = Bins(spec.places.counts, batches(table, y), done)
+    if spec.partition is not None:
+        done = passes(spec.partition.people, "Summing the private column at places")
+        people = Bins(spec.partition.counts, batches(table, y), done)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
         return release(Query(sketch, kind, people), spec.budget, noise=noise)

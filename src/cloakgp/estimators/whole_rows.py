@@ -13,13 +13,12 @@ import numpy as np
 
 from cloakgp.data.batches import PrivateRows
 from cloakgp.data.blocks.dask import blocks_of
-from cloakgp.data.box import Box, read_box
+from cloakgp.data.box import Box, ProtectedRows, read_box
 from cloakgp.data.checks import as_float
+from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
 from cloakgp.privacy.mechanism.numbers import is_whole
 from cloakgp.privacy.mechanism.whole_rows import Neighbours
-from cloakgp.release.request import Request
-from cloakgp.release.spec import ProtectedRows
 
 PROTECT = ("outputs", "rows")
 #: Rows that a release can be planned for.
@@ -56,10 +55,8 @@ def refuse_rows(estimator: Any, what: str) -> None:
         )
 
 
-def request_rows(
-    estimator: Any, settings: dict[str, Any], people: int, max_rows: int | None, groups: bool
-) -> Request:
-    """Return what a plan for whole rows is asked: the box and the settings, and no table."""
+def rows_of_box(estimator: Any, people: int, max_rows: int | None, groups: bool) -> Table:
+    """Return what a plan for whole rows follows from: a box and its bins, and no private table."""
     box = read_box(estimator.box)
     check_settings(estimator)
     most = 1
@@ -76,16 +73,13 @@ def request_rows(
             most,
         )
     rows = ProtectedRows(box, estimator.neighbours, people, most)
-    return Request(
-        maker=type(estimator).__name__,
-        X=box.centres,
+    return Table(
+        X=None,
         names=box.names,
-        at=None,
-        groups=None,
+        columns=None if box.columns.plain else box.columns,
+        rows=box.centres,
         exposure=np.ones(len(box.centres)),
-        settings=settings,
-        inputs=None if box.columns.plain else box.columns,
-        rows=rows,
+        protected=rows,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from cloakgp.drawing.axes import shortened
@@ -41,8 +42,13 @@ Axes = Any  # matplotlib has no type hints that mypy is shown
 MAX_INPUTS = 3000
 #: Width and height of a panel in inches, by how many stand beside each other.
 PANEL_INCHES = {1: (7.2, 4.4), 2: (5.2, 4.4), 3: (4.0, 3.2)}
+#: Room for words on one side of a panel.
+BESIDE_INCHES = 0.8
 #: Letters of the line below a picture.
 LETTERS_PER_INCH = 15
+SMALL_LETTERS_PER_INCH = 19
+#: The share of a panel that its legend may take.
+MOST_LEGEND = 0.6
 
 
 def write_ticks(axis: Any, input_: Input, about: int = 6) -> None:
@@ -59,15 +65,28 @@ def axis_label(name: str, longest: int = 60) -> str:
     return text.replace("\\", "\\\\" if "$" in text else "\\").replace("$", r"\$")
 
 
-def panels(ax: Axes, outputs: int, each: int) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure with so many panels for each output, or the one panel that was given."""
+def panels(
+    ax: Axes, outputs: int, each: int, proportion: float | None = None
+) -> tuple[Figure, list[list[Axes]]]:
+    """Return a figure with so many panels for each output, or as many as were given.
+
+    ``proportion`` is the width of a panel against its height, if that is fixed.
+    """
     if ax is not None:
-        if outputs * each > 1:
-            raise ValueError("ax takes one input and one output only; leave it out for more panels")
-        return ax.figure, [[ax]]
+        given = list(np.ravel(np.asarray(ax, dtype=object)))
+        shown, rest = divmod(len(given), outputs)
+        if rest or not 1 <= shown <= each:
+            kind = "panel" if outputs == 1 else f"panel of each of the {outputs} outputs"
+            raise ValueError(
+                f"ax must be one Axes for each {kind}, up to {outputs * each} of them, and "
+                f"{len(given)} were given"
+            )
+        return given[0].figure, [given[k * shown : (k + 1) * shown] for k in range(outputs)]
     across = each if each < 4 else (2 if each == 4 else 3)
     down = -(-each // across)
     width, height = PANEL_INCHES[across]
+    if proportion is not None:
+        width = min(max((height - BESIDE_INCHES) * proportion + 2.0 * BESIDE_INCHES, 3.2), 7.2)
     size = (across * width, 0.5 + outputs * down * height)
     figure = NotebookFigure(figsize=size, layout="constrained")
     grid = figure.subplots(outputs * down, across, squeeze=False)
@@ -115,6 +134,38 @@ def footnote_of(release: Release) -> str:
     return f"{line}\n{check.sentence}" if check.alarm else line
 
 
+def caption(ax: Axes, footnote: str, found: dict[str, Any]) -> None:
+    """Write legend and guarantee into a panel of somebody else's figure: above what is drawn.
+
+    The title is left alone.  A map has no room above, so its guarantee stands at its foot.
+    """
+    root = ax.figure
+    while root.figure is not root:  # a figure inside another
+        root = root.figure
+    width = float(ax.get_position().width * root.get_figwidth())
+    said = footnote.split("; inputs are public")[0].split("\n")[0]
+    lines = textwrap.fill(said, max(round(SMALL_LETTERS_PER_INCH * width), 20))
+    if ax.images:
+        words = {"fontsize": 6.5, "color": INK, "ha": "left", "va": "bottom", "zorder": 9}
+        rim = [withStroke(linewidth=2.4, foreground="white")]
+        ax.text(0.02, 0.02, lines, transform=ax.transAxes, path_effects=rim, **words)
+        return
+    style = {"fontsize": 6.5, "frameon": False, "loc": "upper left", "borderaxespad": 0.2}
+    style |= {"handlelength": 1.6, "handletextpad": 0.5, "columnspacing": 1.0, "labelspacing": 0.3}
+    style |= {"title": lines, "title_fontproperties": {"size": 6.5}, "alignment": "left"}
+    for columns in (2, 1):
+        legend = ax.legend(found.values(), found.keys(), ncols=columns, **style)
+        legend.get_title().set_color(GREY)
+        root.draw_without_rendering()
+        box, room = legend.get_window_extent(), ax.get_window_extent()
+        if box.width <= room.width:
+            break
+    share = min(box.height / room.height, MOST_LEGEND)
+    bottom, top = ax.get_ylim()
+    ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
+    ax.set_ylim(bottom, bottom + (top - bottom) / (1.0 - share))
+
+
 def finish(
     figure: Figure,
     rows: list[list[Axes]],
@@ -146,9 +197,8 @@ def finish(
         handles, labels = ax.get_legend_handles_labels()
         found |= {k: v for k, v in zip(labels, handles, strict=True) if k not in found}
     if embedded:
-        ax = rows[0][0]
-        ax.legend(found.values(), found.keys(), fontsize=8, frameon=False, loc="best")
-        ax.set_title(footnote, fontsize=7, color=GREY, loc="left")
+        for ax in (row[0] for row in rows):
+            caption(ax, footnote, found)
         return figure
     width = float(figure.get_figwidth())
     figure.legend(

@@ -62,8 +62,8 @@ def plot_release(release: Release, ax: Axes = None, *, clip: Clip | None = "boun
 
     The wide band holds the curve of the model with probability 95 %; the inner one is the part of
     it that privacy costs.  Of more than two inputs each has a panel, the others at their median.
-    ``ax`` takes the picture of one input and one output.  Pictures end at the bounds, as outputs
-    do; ``clip=None`` draws what the model says beyond.
+    ``ax`` takes one panel or several, the first ones if there are more.  Pictures end at the
+    bounds, as outputs do; ``clip=None`` draws what the model says beyond.
     """
     check_clip(clip)
     predictions, inputs = predictions_of(release), describe_inputs(release.spec)
@@ -83,7 +83,7 @@ def plot_plan(
 
     ``target_names`` labels the outputs.  ``max_std`` marks the noise that is wanted at most, and
     the ε that it takes.  ``epsilons`` are the budgets to compare; an empty list leaves that panel
-    out, as does ``ax``, which takes the picture of one input and one output.
+    out, as does ``ax``, which takes one panel or several.
     """
     if max_std is not None and not (isinstance(max_std, Real) and 0 < max_std < np.inf):
         raise ValueError(f"max_std must be a number > 0, got {max_std!r}")
@@ -96,10 +96,12 @@ def plot_plan(
     footnote = guarantee(spec, private, spec.budget.epsilon, planned=True)
     chosen = most_varying(lambda points: np.hypot(*_forecast(plan, points)).T, inputs)
     own = 3 if len(inputs) == 2 else len(chosen)
-    figure, rows = panels(ax, len(names), own + (budgets is not None))
-    if len(inputs) == 2:
+    plane = Plane.over(spec, inputs) if len(inputs) == 2 else None
+    proportion = None if plane is None else plane.proportion
+    figure, rows = panels(ax, len(names), own + (budgets is not None), proportion)
+    if plane is not None:
         footnote += f"\n{FADED}"
-        _plan_maps(plan, inputs, names, rows)
+        _plan_maps(plan, plane, names, rows)
     else:
         footnote += _where(inputs, chosen)
         _plan_curves(plan, inputs, chosen, names, rows, max_std)
@@ -112,10 +114,10 @@ def plot_plan(
 def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool) -> Figure:
     """Draw every curve along its input, or along each of several."""
     release = predictions.release
-    shown = curve_panels(predictions, inputs, clip=clip)
+    shown = curve_panels(predictions, inputs, clip=clip, noise=True)
     figure, rows = panels(ax, len(shown), len(shown[0]))
     for axes, row in zip(rows, shown, strict=True):
-        for each, panel in zip(axes, row, strict=True):
+        for each, panel in zip(axes, row, strict=ax is None):
             draw_series(each, panel.x, panel.shown, predictions)
             if predictions.clipped:
                 draw_bounds(each, panel.bounds, panel.limits)
@@ -132,17 +134,18 @@ def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bo
 def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool) -> Figure:
     """Draw what is predicted, and beside it how sure that is."""
     release = predictions.release
-    figure, rows = panels(ax, len(predictions.groups), 2)
     plane = Plane.over(release.spec, inputs)
+    figure, rows = panels(ax, len(predictions.groups), 2, plane.proportion)
     pairs = map_panels(predictions, plane, clip=clip)
-    for (first, second), pair in zip(rows, pairs, strict=True):
+    for (first, *second), pair in zip(rows, pairs, strict=True):
         if isinstance(pair.value, ClassPanel):
             draw_classes(first, pair.value, plane, f"most probable {pair.value.title}")
         else:
             draw_map(first, pair.value, plane, pair.value.title)
-        draw_map(second, pair.sure, plane, f"how sure: {pair.sure.title}")
+        for each in second:
+            draw_map(each, pair.sure, plane, f"how sure: {pair.sure.title}")
     footnote = f"{footnote_of(release)}\n{FADED}"
-    return finish(figure, rows, footnote, release.private)
+    return finish(figure, rows, footnote, release.private, embedded=ax is not None)
 
 
 def _plan_curves(
@@ -170,9 +173,8 @@ def _plan_curves(
             panel.set_ylabel(axis_label(f"{name}: standard deviation"))
 
 
-def _plan_maps(plan: Plan, inputs: list[Input], names: list[str], rows: list[list[Axes]]) -> None:
+def _plan_maps(plan: Plan, plane: Plane, names: list[str], rows: list[list[Axes]]) -> None:
     """Draw what privacy adds, what is there without it, and both together, on one scale."""
-    plane = Plane.over(plan.spec, inputs)
     noise, floor = _forecast(plan, plane.points)
     for number, (name, row) in enumerate(zip(names, rows, strict=True)):
         parts = {

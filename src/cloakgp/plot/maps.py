@@ -14,9 +14,10 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from cloakgp.drawing.colours import INK, VERMILION, class_colour, colour_at, rgb
+from cloakgp.drawing.contours import contours
 from cloakgp.drawing.marks import Marks
 from cloakgp.drawing.panels import ClassPanel, MapPanel
-from cloakgp.drawing.views import MAP_PLACES, Plane, public_inputs, thinned
+from cloakgp.drawing.views import MAP_PLACES, Plane, thinned
 from cloakgp.plot.canvas import MAX_INPUTS, Array, Axes, axis_label, write_ticks
 
 #: Contours of a map, about.
@@ -65,17 +66,22 @@ def _draw_image(ax: Axes, plane: Plane, colour: Array, opacity: Array) -> None:
     extent = (x0 - across, x1 + across, y0 - down, y1 + down)
     ax.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="bilinear")
     ax.set(xlim=(x0, x1), ylim=(y0, y1))
+    if plane.aspect is not None:
+        ax.set_aspect(plane.aspect)
 
 
 def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) -> None:
     """Draw lines at round numbers of the scale, so that maps of one scale can be compared."""
-    levels = [level for level in ticks if grid.min() < level < grid.max()]
-    if not levels:
-        return
-    lines = ax.contour(plane.x, plane.y, grid, levels=levels, colors=LINE, linewidths=0.9)
-    lines.set_path_effects([withStroke(linewidth=2.6, foreground=RIM, alpha=0.6)])
-    for text in ax.clabel(lines, fontsize=8, fmt="%.4g", colors=LINE):
-        text.set_path_effects([withStroke(linewidth=2.4, foreground=RIM)])
+    rims = [withStroke(linewidth=2.6, foreground=RIM, alpha=0.6)]
+    found = contours(plane, grid, ticks)
+    for contour in found:
+        for line in contour.lines:
+            ax.plot(*line.T, color=LINE, lw=0.9, path_effects=rims)
+    for contour in found:
+        if contour.label is not None:
+            style = {"fontsize": 8, "color": LINE, "ha": "center", "va": "center", "clip_on": True}
+            text = ax.text(*contour.label, f"{contour.level:.4g}", **style)
+            text.set_path_effects([withStroke(linewidth=2.4, foreground=RIM)])
 
 
 def _draw_marks(ax: Axes, marks: Marks, scale: ScalarMappable) -> None:
@@ -88,11 +94,11 @@ def _draw_marks(ax: Axes, marks: Marks, scale: ScalarMappable) -> None:
 
 def _draw_people(ax: Axes, plane: Plane, title: str) -> None:
     spec = plane.spec
-    X = thinned(public_inputs(spec), MAX_INPUTS)
+    X = thinned(plane.people, MAX_INPUTS)
     dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
     ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
     if spec.inducing is not None:
-        z = spec.codes_of(spec.inducing)
+        z = spec.codes_of(spec.inducing)[:, list(plane.order)]
         ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)
         ax.plot(z[:, 0], z[:, 1], "x", color=VERMILION, ms=6, mew=1.4, label="inducing inputs")
     ax.set_title(axis_label(title), fontsize=10, loc="left")

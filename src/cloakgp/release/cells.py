@@ -49,7 +49,7 @@ class PublishedCells:
     @cached_property
     def codes(self) -> Array:
         """The inputs of each column of the sketch: one number for each input."""
-        places = self.spec.places
+        places = self.spec.partition
         return self.spec.codes_of(self.spec.X if places is None else places.centres)
 
     @property
@@ -82,7 +82,7 @@ class PublishedCells:
     @cached_property
     def exposure(self) -> Array | None:
         """The exposure in each cell, if counts have one that is not 1 everywhere."""
-        outcome, places = self.spec.outcome, self.spec.places
+        outcome, places = self.spec.outcome, self.spec.partition
         if not isinstance(outcome, Counts) or np.all(outcome.exposure == 1.0):
             return None
         each = outcome.exposure
@@ -92,7 +92,7 @@ class PublishedCells:
 
     @property
     def _each(self) -> Array:
-        places = self.spec.places
+        places = self.spec.partition
         return np.ones(self.shares.shape[1]) if places is None else places.counts.astype(float)
 
     @cached_property
@@ -222,7 +222,7 @@ def summed_names(release: Published) -> list[str]:
 def _inputs_of(cells: PublishedCells) -> dict[str, list[Any]]:
     """Return between which inputs the people of each cell are, or which levels they have."""
     spec = cells.spec
-    rows = spec.X if spec.places is None else spec.places.centres
+    rows = spec.X if spec.partition is None else spec.partition.centres
     frame = spec.encoding.frame(spec.codes_of(rows))
     found: dict[str, list[Any]] = {}
     for name in frame:

@@ -45,8 +45,8 @@ def compare_inputs(
         yield "inputs", False, f"the data have {table.width} columns, and the release {wanted}"
     elif watched is not None and [p.rows for p in watched.parts] != [p.rows for p in table.parts]:
         yield "exposure", False, "it is not one number for each row of the inputs"
-    elif release.spec.places is not None:
-        yield from _at_places(release.spec.places, table, watched)
+    elif release.spec.partition is not None:
+        yield from _at_places(release.spec.partition, table, watched)
     else:
         yield from _rows(release, table, watched)
 

@@ -199,9 +199,9 @@ def heard(spec: ReleaseSpec, T: Array) -> Array:
     if spec.rows is not None:
         assert spec.counts is not None
         return T * spec.counts
-    if spec.places is None:
+    if spec.partition is None:
         return T
-    return np.repeat(T, spec.places.nodes_each, axis=1) * spec.places.node_counts
+    return np.repeat(T, spec.partition.nodes_each, axis=1) * spec.partition.node_counts
 
 
 def decoder_for(spec: ReleaseSpec, T: Array, column: int = 0) -> Decoder:

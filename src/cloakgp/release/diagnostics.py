@@ -26,7 +26,7 @@ from cloakgp.release.decoder import Decoder
 from cloakgp.release.file.cost import MOST_BYTES
 from cloakgp.release.mixture import Mixture, posterior_weights
 from cloakgp.release.published import Published
-from cloakgp.release.request import same_setting
+from cloakgp.release.settings import same_setting
 from cloakgp.release.spec import ReleaseSpec
 
 Array = NDArray[np.float64]

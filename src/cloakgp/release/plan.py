@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cloakgp.data.table import Table
 from cloakgp.design import Design
 from cloakgp.errors import ParameterError, public_names
 from cloakgp.gp.kernel_features import ScaledModel
@@ -36,7 +37,7 @@ from cloakgp.release.forecast import (
 )
 from cloakgp.release.mechanism import MechanismForecast, choose_mechanism
 from cloakgp.release.mixture import simulated_variances
-from cloakgp.release.request import Request
+from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
 from cloakgp.release.summary import Figures, plan_summary
@@ -69,8 +70,10 @@ class Plan:
         The sketch that was found, with its certificate.
     sketch : Sketch
         The same on its grid, as the core will use it.
-    request : Request or None
-        What it was made for, if an estimator has made it.
+    table : Table or None
+        What it was made for, if an estimator has made it: public facts alone.
+    settings : EstimatorSettings or None
+        Those of the estimator.
     choice : BoundsPlan or None
         The private choice of bounds that comes first, from the same budget, if there is one.
     bounds_choice : ChosenBounds or None
@@ -103,7 +106,8 @@ class Plan:
     spec: ReleaseSpec
     design: Design
     sketch: Sketch
-    request: Request | None = None
+    table: Table | None = None
+    settings: EstimatorSettings | None = None
     choice: BoundsPlan | None = None
     bounds_choice: ChosenBounds | None = None
     mechanisms: tuple[MechanismForecast, ...] = ()
@@ -111,15 +115,13 @@ class Plan:
     found: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @classmethod
-    def draw_best(cls, specs: Sequence[ReleaseSpec], request: Request | None = None) -> Plan:
+    def draw_best(cls, specs: Sequence[ReleaseSpec]) -> Plan:
         """Find the mechanism with the better forecast, and work out what follows.
 
         Parameters
         ----------
         specs : sequence of ReleaseSpec
             The public facts of the release, for each mechanism.
-        request : Request, default=None
-            What the plan is made for, so that ``fit`` knows it again.
 
         Returns
         -------
@@ -127,18 +129,16 @@ class Plan:
             The plan with the best sketch for it.
         """
         spec, design, forecasts = choose_mechanism(specs)
-        return cls(spec, design, make_sketch(spec, design), request, mechanisms=forecasts)
+        return cls(spec, design, make_sketch(spec, design), mechanisms=forecasts)
 
     @classmethod
-    def draw(cls, spec: ReleaseSpec, request: Request | None = None) -> Plan:
+    def draw(cls, spec: ReleaseSpec) -> Plan:
         """Find the design and work out what follows.
 
         Parameters
         ----------
         spec : ReleaseSpec
             The public facts of the release.
-        request : Request, default=None
-            What the plan is made for, so that ``fit`` knows it again.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class Plan:
             The plan with the best sketch for it.
         """
         design = choose_design(spec)
-        return cls(spec, design, make_sketch(spec, design), request)
+        return cls(spec, design, make_sketch(spec, design))
 
     @classmethod
     def outline(cls, spec: ReleaseSpec) -> Plan:
@@ -165,22 +165,26 @@ class Plan:
         design = Design(np.ones((1, spec.columns)), 0.0, 1.0, "not designed")
         return cls(spec, design, make_sketch(spec, design))
 
-    def check_same(self, now: Request) -> None:
+    def check_same(self, table: Table, settings: EstimatorSettings) -> None:
         """Refuse to stand for what is asked for now, unless it is the same in every digit.
 
         Parameters
         ----------
-        now : Request
-            What a fit is asked for.
+        table : Table
+            What a fit is given.
+        settings : EstimatorSettings
+            Those of the estimator.
 
         Raises
         ------
         ValueError
             If inputs or settings differ; the message names them.
         """
-        if self.request is None:
+        if self.table is None or self.settings is None:
             raise ValueError("plan was not made by an estimator; leave it out or plan again")
-        self.request.check_same(now)
+        self.settings.check_maker(settings)
+        self.table.check_same(table)
+        self.settings.check_same(settings)
 
     @property
     def facts(self) -> ReleaseSpec:
@@ -410,12 +414,12 @@ class Plan:
         (0, 0) if nobody is gathered.
         """
         spec = self.spec
-        if spec.places is None:
+        if spec.partition is None:
             return 0.0, 0.0
         kernels = [spec.kernel]
         if spec.family is not None:
             kernels = [spec.family.kernels[number] for number, _ in spec.family.outlook]
-        shares = [share_within(kernel, spec.places) for kernel in kernels]
+        shares = [share_within(kernel, spec.partition) for kernel in kernels]
         return min(shares), max(shares)
 
     def to_dict(self) -> dict[str, Any]:
@@ -444,7 +448,7 @@ class Plan:
             "decode": spec.decode,
             "iterations": spec.iterations,
             "people": spec.people,
-            "places": None if spec.places is None else len(spec.places.counts),
+            "places": None if spec.partition is None else len(spec.partition.counts),
             "lost_within_places": list(self.lost_within_places),
             "published_values": self.published_values,
             "forecast_rmse": self.forecast_rmse,
@@ -488,9 +492,9 @@ class Plan:
 
         Parameters
         ----------
-        ax : Axes, default=None
-            Where to draw, for one input and one output.  None: a new figure, with a panel of
-            budgets.
+        ax : Axes or array of Axes, default=None
+            Where to draw: a panel, or several in their order.  None: a new figure, with a panel
+            of budgets.
         target_names : sequence of str, default=None
             Names of the outputs.
         max_std : float, default=None

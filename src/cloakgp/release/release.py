@@ -637,8 +637,9 @@ class Release(Published):
 
         Parameters
         ----------
-        ax : Axes, default=None
-            Where to draw, for one input and one output.  None: a new figure.
+        ax : Axes or array of Axes, default=None
+            Where to draw: a panel, or several in their order (a map, and how sure it is; one for
+            each of more inputs).  None: a new figure.
         clip : {"bounds", None}, default="bounds"
             Pictures end at the public bounds; None draws what lies beyond, too.
 
@@ -751,6 +752,93 @@ class Release(Published):
                 )
             frame[name] = values
         return frame
+
+    def to_xarray(self, X: Any = None, *, clip: Clip | None = None) -> Any:
+        """Return predictions as an xarray Dataset: means, bands and noise with coordinates.
+
+        Parameters
+        ----------
+        X : mapping of names to values, array or data frame of shape (P, L), default=None
+            The values along each dimension of a grid, other inputs at their median; or points,
+            along one dimension.  None: a grid over one or two inputs.
+        clip : {"bounds", None}, default=None
+            "bounds" keeps predictions and intervals within the public bounds.
+
+        Returns
+        -------
+        dataset : xarray.Dataset
+            The columns of ``to_frame``; the guarantee is among the attributes.
+        """
+        from cloakgp.report.exchange import to_xarray
+
+        return to_xarray(self, X, clip)
+
+    def to_arviz(
+        self,
+        X: ArrayLike,
+        draws: int = 1000,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> Any:
+        """Return samples of f at X as ArviZ takes them: chain, draw, point.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L)
+            Points to sample at.
+        draws : int, default=1000
+            How many functions are drawn.
+        random_state : int, Generator or None, default=0
+            Seed of the draws, which spend nothing and may be repeated.
+
+        Returns
+        -------
+        samples : xarray.Dataset
+            For ``arviz.summary`` or ``arviz.convert_to_inference_data``.
+        """
+        from cloakgp.report.exchange import to_arviz
+
+        return to_arviz(self, X, draws, random_state)
+
+    def to_geojson(self, X: Any = None, *, clip: Clip | None = None) -> dict[str, Any]:
+        """Return a map as GeoJSON, with means, bands and noise.
+
+        One input is the longitude and one the latitude: they are known by their names, such as
+        ``lon`` and ``lat``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L), default=None
+            Points.  None: a grid of rectangles, other inputs at their median.
+        clip : {"bounds", None}, default=None
+            "bounds" keeps predictions and intervals within the public bounds.
+
+        Returns
+        -------
+        collection : dict
+            For ``json.dump``.
+        """
+        from cloakgp.report.exchange import to_geojson
+
+        return to_geojson(self, X, clip)
+
+    def to_geopandas(self, X: Any = None, *, clip: Clip | None = None) -> Any:
+        """Return the same as a GeoDataFrame, if GeoPandas is installed.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (P, L), default=None
+            Points.  None: a grid of rectangles, other inputs at their median.
+        clip : {"bounds", None}, default=None
+            "bounds" keeps predictions and intervals within the public bounds.
+
+        Returns
+        -------
+        frame : geopandas.GeoDataFrame
+            In longitude and latitude (EPSG:4326).
+        """
+        from cloakgp.report.exchange import to_geopandas
+
+        return to_geopandas(self, X, clip)
 
     def columns_at(self, points: Array, clip: Clip | None = None) -> dict[str, Any]:
         """Return what a table of predictions has beside the inputs, column by column.

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, softmax
 from sklearn.gaussian_process.kernels import Kernel
 
+from cloakgp.data.table import Table
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.privacy import Fold, Spend
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import FAILURE, Mechanism
 from cloakgp.release.card import card
-from cloakgp.release.request import Request
+from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.spec import Chosen, ChosenBounds, ReleaseSpec
 from cloakgp.release.summary import several_rows
 from cloakgp.threads import single_threaded
@@ -92,8 +93,10 @@ class SearchPlan:
         The ε of choice and release together.
     refit : bool
         Whether a release follows and is counted.
-    request : Request
-        What it was made for.
+    table : Table
+        What it was made for: public facts alone.
+    settings : EstimatorSettings
+        Those of the search and its estimator.
     bounds_choice : ChosenBounds or None
         What the release will say of bounds that were chosen privately before, if they were.
     forecast : Forecast or None
@@ -114,19 +117,39 @@ class SearchPlan:
     spends: tuple[Spend, ...]
     total_epsilon: float
     refit: bool
-    request: Request
+    table: Table
+    settings: EstimatorSettings
     bounds_choice: ChosenBounds | None = None
     forecast: Forecast | None = None
+
+    def check_same(self, table: Table, settings: EstimatorSettings) -> None:
+        """Refuse to stand for what is asked for now, unless it is the same in every digit.
+
+        Parameters
+        ----------
+        table : Table
+            What a fit is given.
+        settings : EstimatorSettings
+            Those of the search and its estimator.
+
+        Raises
+        ------
+        ValueError
+            If inputs or settings differ; the message names them.
+        """
+        self.settings.check_maker(settings)
+        self.table.check_same(table)
+        self.settings.check_same(settings)
 
     @property
     def X(self) -> Array:
         """The public inputs (N, L)."""
-        return self.request.X
+        return self.table.model_rows
 
     @property
     def groups(self) -> NDArray[np.int64] | None:
         """The owners of the rows, as numbers."""
-        return self.request.groups
+        return self.table.owners
 
     @property
     def chosen(self) -> Chosen | None:
@@ -279,7 +302,7 @@ class SearchPlan:
 
     def _before(self) -> str:
         """Say what bounds have cost that were chosen before, if they were."""
-        bounds, limit = self.bounds_choice, self.request.limit
+        bounds, limit = self.bounds_choice, self.table.limit
         if bounds is None:
             return ""
         read = ""

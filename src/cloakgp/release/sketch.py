@@ -123,12 +123,12 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
 def problem_of(spec: ReleaseSpec) -> DesignProblem:
     """Return the problem that the sketch of a release has to solve."""
     counts = None if spec.rows is None else spec.counts
-    return design_problem(spec.model, spec.width, *_weighted_points(spec), spec.places, counts)
+    return design_problem(spec.model, spec.width, *_weighted_points(spec), spec.partition, counts)
 
 
 def _coordinates(spec: ReleaseSpec) -> Array:
     """Return where people, or places, are, in units of the prior's lengthscales."""
-    X = spec.X if spec.places is None else spec.places.centres
+    X = spec.X if spec.partition is None else spec.partition.centres
     columns = X.shape[1]
     given = [
         np.broadcast_to(np.asarray(value, dtype=np.float64), (columns,))
@@ -172,7 +172,7 @@ def _lossless(problem: DesignProblem) -> Design:
 def make_sketch(spec: ReleaseSpec, design: Design) -> Sketch:
     """Turn a design into a sketch that the core accepts: rows worth publishing, on a grid."""
     T, first = design.T, np.arange(design.T.shape[1])
-    if spec.places is None and spec.rows is None and spec.noise_std > 0.0:
+    if spec.partition is None and spec.rows is None and spec.noise_std > 0.0:
         T, first = _alike(T, spec)
     if spec.rows is not None:
         return _over_bins(T)
@@ -184,14 +184,14 @@ def make_sketch(spec: ReleaseSpec, design: Design) -> Sketch:
     if spec.noise_std > 0.0 and len(T):
         # A rotation keeps every length, also those of owners' sums.
         each = np.ones(T.shape[1])
-        if spec.places is not None:
-            each = np.sqrt(spec.places.counts)
+        if spec.partition is not None:
+            each = np.sqrt(spec.partition.counts)
         turn, size, directions = np.linalg.svd(T * each, full_matrices=False)
         rounding = float(np.linalg.norm(each)) * 2.0**-SKETCH_BITS
         keep = size > max(SMALLEST_ROW * size[0], rounding)
         if spec.rank is not None:
             keep[spec.rank :] = False
-        if spec.places is None:
+        if spec.partition is None:
             T = size[keep, None] * directions[keep]
         else:
             keep[MOST_AT_PLACES // T.shape[1] :] = False

@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.data.box import Box
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.columns.table import Columns, Spreads
 from cloakgp.data.partition import Partition
-from cloakgp.data.rows import ModelRows, points_of
+from cloakgp.data.rows import ModelRows, RowLimit, points_of
 from cloakgp.design.result import TARGET_GAP
 from cloakgp.errors import ParameterError
 from cloakgp.gp.family import Family
@@ -32,7 +32,7 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism as ChoiceMechanism
 from cloakgp.privacy.choice.selection import spend_kind
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
+from cloakgp.privacy.mechanism.whole_rows import rows_sensitivity
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Numbers, Outcome, Task
 
@@ -49,35 +49,12 @@ MOST_LATENTS = 5000
 TYPICAL_SHARE = 0.24
 
 
-class RowLimit(NamedTuple):
-    """How many rows of each person count at most, and how many were left out for that."""
-
-    max_rows: int
-    left_out: int
-
-
 class PooledRows(NamedTuple):
     """What rows keep of their own release where several releases are decoded together."""
 
     lo: Array  # (N, D): the bounds of the release that a row belongs to
     hi: Array  # (N, D)
     people: int  # those who are in several releases counted in each
-
-
-@dataclass(frozen=True)
-class ProtectedRows:
-    """What is public where whole rows are protected: everything else about them is private."""
-
-    box: Box
-    neighbours: Neighbours
-    people: int  # rows that the release is planned for; how many there are is published with noise
-    max_rows: int = 1  # rows of one person that count, at most
-
-    @property
-    def counts(self) -> Array:
-        """How many rows are expected in each bin before anything is published."""
-        bins = self.box.grid.bins
-        return np.full(bins, self.people / bins)
 
 
 @dataclass(frozen=True)
@@ -107,7 +84,7 @@ class ReleaseSpec:
     decode: Decode
     rank: int | None = None
     groups: NDArray[np.int64] | None = None
-    places: Partition | None = None  # where people are gathered, if they are: X are their nodes
+    partition: Partition | None = None  # the bins in which people are summed; X are their nodes
     feature_names: tuple[str, ...] | None = None  # of the inputs, as people name them
     inputs: Columns | None = None  # how raw inputs become rows of the model; None: as they are
     outcome: Outcome = Numbers()  # noqa: RUF009 -- it has no parts that could change
@@ -216,6 +193,11 @@ class ReleaseSpec:
         return None if through is None else through[0]
 
     @property
+    def places(self) -> Partition | None:
+        """The former name of ``partition``."""
+        return self.partition
+
+    @property
     def counts(self) -> Array | None:
         """How many people are gathered at each row of X; None if one is."""
         return self.model.counts
@@ -223,7 +205,7 @@ class ReleaseSpec:
     @property
     def columns(self) -> int:
         """How many columns a sketch has: one for each person, or for each place."""
-        return len(self.X) if self.places is None else len(self.places.counts)
+        return len(self.X) if self.partition is None else len(self.partition.counts)
 
     @property
     def people(self) -> int:
@@ -232,8 +214,8 @@ class ReleaseSpec:
             return self.rows.people
         if self.pooled is not None:
             return self.pooled.people
-        if self.places is not None:
-            return self.places.people
+        if self.partition is not None:
+            return self.partition.people
         return len(self.X) if self.groups is None else len(np.unique(self.groups))
 
     @property

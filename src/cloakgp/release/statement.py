@@ -20,12 +20,19 @@ from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
 
 if TYPE_CHECKING:
+    from cloakgp.data.box import ProtectedRows
     from cloakgp.privacy import Budget
     from cloakgp.release.published import Published
-    from cloakgp.release.spec import ChosenBounds, ProtectedRows
+    from cloakgp.release.spec import ChosenBounds
 
 #: Cells that a statement lists, at most.
 MOST_SUMS = 12
+#: What a band is not of, by how a release is drawn.
+SCATTER = {
+    "curve": "single people scatter around it, and have intervals of their own",
+    "probability": "it is of a probability, and says how many are of a class, not who",
+    "rate": "single counts scatter around it, and have intervals of their own",
+}
 NOT_PRIVATE = "THIS RELEASE IS NOT PRIVATE"
 WARNING = (
     "It was made with repeatable noise or with none, for a trial. Anybody who has it may work out "
@@ -34,6 +41,14 @@ WARNING = (
 ONE_ROW_EACH = (
     " No owners of rows were named: each row is taken to be another person's, and somebody with "
     "several rows is protected less."
+)
+OVER_TIME = (
+    "## Over time\n\n"
+    "The figures are for this release alone. Every further release about the same people, whoever "
+    "makes it, adds to what can be learnt about one of them: pure epsilons add up, and other "
+    "guarantees compose to at most the sum of their epsilons and the sum of their deltas. A cap on "
+    "the total is kept where all releases are counted, in the publisher's ledger; the release "
+    "itself cannot know of others."
 )
 #: What figures say of outputs, and what that is for whole rows.
 OF_ROWS = {
@@ -55,7 +70,7 @@ def statement(release: Published) -> str:
         *_numbers(release),
         *([_protected(release)] if release.private else []),
         _not_protected(release),
-        *([_meaning(release)] if release.private else []),
+        *([_meaning(release), OVER_TIME] if release.private else []),
         assumptions(release),
         _noise(release),
         _checking(release),
@@ -284,7 +299,7 @@ def _not_protected_rows(release: Published, rows: ProtectedRows) -> str:
 def _not_protected(release: Published) -> str:
     if release.spec.rows is not None:
         return _not_protected_rows(release, release.spec.rows)
-    inputs, places = release.spec.names, release.spec.places
+    inputs, places = release.spec.names, release.spec.partition
     stored = "stored in the release as they are"
     if places is not None:
         stored = f"the release tells how many rows are near each of {len(places.counts)} places"
@@ -501,14 +516,13 @@ def assumptions(release: Published) -> str:
             " Where people are is estimated from noisy numbers of people by a smooth density, and "
             "how uncertain that is counts in the bands."
         )
-    if spec.places is not None:
+    if spec.partition is not None:
         names = [escape(name) for name in spec.encoding.model_names]
-        prior += f" {describe_partition(spec.places, names)}."
+        prior += f" {describe_partition(spec.partition, names)}."
     fit = f" {check_fit(release).sentence}" if can_be_checked(release) else ""
     return (
         f"## What predictions assume\n\n{prior} A 95 % band is for the curve that people share, if "
-        "it is like what the prior expects; single people scatter around it, and have intervals of "
-        f"their own.{fit}"
+        f"it is like what the prior expects; {SCATTER[spec.outcome.picture]}.{fit}"
     )
 
 
@@ -516,7 +530,7 @@ def _checking(release: Published) -> str:
     data = ""
     if release.spec.rows is not None:
         data = "The inputs are private: with `--inputs` there is nothing to compare. "
-    if release.spec.places is not None:
+    if release.spec.partition is not None:
         data = (
             "With `--inputs` and the data it also finds everybody's place again, and compares how "
             "many people are at each. "

@@ -5,14 +5,17 @@ The figures are worked out by the plan; here they are only put into sentences.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.partition import describe_partition
 from cloakgp.design import Design
+from cloakgp.errors import brief
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
-from cloakgp.release.spec import ChosenBounds, ProtectedRows, ReleaseSpec
+from cloakgp.release.spec import ChosenBounds, ReleaseSpec
 from cloakgp.release.statement import relation
 
 #: What a plan says of rows without owners; command line and pages put their own words in place of
@@ -20,6 +23,10 @@ from cloakgp.release.statement import relation
 NAME_OWNERS = "name the owner of each row (groups=)."
 #: A plan warns if more than this share of what varies with the inputs is lost within places.
 MUCH_LOST = 0.1
+#: Names of inputs that say who somebody is, and nothing that a curve could follow.
+_IDENTIFIER = re.compile(r"(?:^|[_\s-])(?:id|ids|uuid|guid|ssn|e-?mail|phone|iban)$", re.I)
+#: Of how many people delta may give away the outputs, on average, before a plan warns.
+SMALL_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -88,8 +95,8 @@ def plan_summary(
             f"releases in ten state at most {figures.error_bound:.3g}. "
             "Bands assume that the truth is like some member of the family of priors."
         )
-    if spec.places is not None:
-        gathered = describe_partition(spec.places, spec.encoding.model_names)
+    if spec.partition is not None:
+        gathered = describe_partition(spec.partition, spec.encoding.model_names)
         lines.append(f"{gathered}. {_lost(spec, figures.lost)}")
     if spec.iterations > 1:
         lines.append(f"The budget is spent in {spec.iterations} steps; the figures are forecasts.")
@@ -100,6 +107,21 @@ def plan_summary(
         )
         if bounds is not None and bounds.may_have_read(spec.limit):
             lines.append("The choice of bounds before may have counted the rows left out, too.")
+    exposed = spec.budget.delta * spec.people if spec.rows is None else 0.0
+    if exposed > SMALL_SHARE and spec.noise_std > 0.0:
+        lines.append(
+            f"WARNING: delta = {spec.budget.delta:g} is not far below one over the {spec.people:,} "
+            "people: it lets a mechanism give away each of them with that chance, "
+            f"{exposed:.2g} of them on average. Give at most {SMALL_SHARE / spec.people:.0e}, or "
+            "take Laplace noise, which needs no delta."
+        )
+    named = [name for name in spec.names if _IDENTIFIER.search(name)]
+    if named and spec.rows is None:
+        lines.append(
+            f"WARNING: {brief(named[0])} looks like the name of an identifier. Inputs are "
+            "published with the release, and a prediction by the number of a person means nothing; "
+            "leave it out, or say that it is whose the rows are."
+        )
     if spec.rows is not None:
         lines += _whole_rows(spec.rows)
     elif spec.groups is None:

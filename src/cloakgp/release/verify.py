@@ -195,7 +195,7 @@ def _scope(release: Published, compared: list[str]) -> str:
     if release.spec.rows is not None:
         return f"{FILE_ALONE} {PRIVATE_INPUTS}"
     told = "the inputs in it"
-    if release.spec.places is not None:
+    if release.spec.partition is not None:
         told = "how many people are at each place, and the fingerprint of their inputs,"
     if not compared:
         return f"{FILE_ALONE} {told[0].upper()}{told[1:]} were not compared with the data."
@@ -272,7 +272,7 @@ def _outputs(release: Published) -> Outcome:
 
 def _grid(release: Published) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
-    places = release.spec.places
+    places = release.spec.partition
     counts = None if places is None else places.counts
     steps, rows = release.spec.outcome.whole_steps, release.spec.rows is not None
     checks = [_grid_of(part, counts, steps, rows) for part in release.parts]

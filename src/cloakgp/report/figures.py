@@ -99,7 +99,7 @@ def _maps(predictions: Predictions, inputs: list[Input]) -> list[Html]:
 
 def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
     """Return what is predicted over both inputs, and beside it how sure that is."""
-    marks = {"data_varies": "0 1", "data_series": "0", **_stamp(predictions)}
+    marks = {"data_varies": "{} {}".format(*plane.order), "data_series": "0", **_stamp(predictions)}
     of_classes = isinstance(pair.value, ClassPanel)
     sure = f"How sure: {pair.sure.title}"
     if isinstance(pair.value, ClassPanel):
@@ -116,7 +116,7 @@ def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
         "what the model expects, not what it was told."
     )
     if of_classes:
-        parts.append(_legend(_class_entries(predictions.names)))
+        parts.append(_legend(_class_entries(predictions.names, bands=False)))
     else:
         if not plane.stepped:
             words += " Lines join places of equal value."
@@ -147,9 +147,10 @@ def _curve_legend(predictions: Predictions, series: list[Series], marked: bool =
     return _legend([*entries, (_small(ticks), "public inputs")])
 
 
-def _class_entries(names: list[str]) -> list[tuple[Html, str]]:
+def _class_entries(names: list[str], *, bands: bool = True) -> list[tuple[Html, str]]:
     entries = [(_patch(f"swatch {curves.class_name(at)}"), name) for at, name in enumerate(names)]
-    return [*entries, (_patch("band"), "their 95 % bands")]
+    own = f"band {curves.class_name(0)}"  # each band has the colour of its class
+    return [*entries, (_patch(own), "their 95 % bands")] if bands else entries
 
 
 def _legend(entries: list[tuple[Html, str]]) -> Html:

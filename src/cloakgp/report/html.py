@@ -66,6 +66,11 @@ def sections(markdown: str) -> dict[str, str]:
     return dict(zip(found[1::2], (part.strip() for part in found[2::2]), strict=True))
 
 
+def unmarked(markdown: str) -> str:
+    """Return Markdown of ours without bold words: it is read as it is, and may be shown as HTML."""
+    return re.sub(r"(?<!\\)\*\*", "", markdown)
+
+
 def _inside(line: str) -> Html:
     """Return one line of Markdown as HTML."""
     names = {"**": "strong", "`": "code"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from contourpy import contour_generator
 from numpy.typing import NDArray
 
 from cloakgp.drawing.axes import format_number, round_ticks
 from cloakgp.drawing.colours import class_colour, colour_at, rgb
+from cloakgp.drawing.contours import contours
 from cloakgp.drawing.marks import Marks
 from cloakgp.drawing.panels import ClassPanel, MapPanel
-from cloakgp.drawing.views import MAP_PLACES, Plane, public_inputs
-from cloakgp.report.html import Html, element
+from cloakgp.drawing.views import MAP_PLACES, Plane
+from cloakgp.report.html import Html, element, joined
 from cloakgp.report.svg import PlotFrame, axes, colour_bar, dots, drawing, image, label, line, png
 
 Array = NDArray[np.float64]
@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 WIDTH, HEIGHT, SCALE_HEIGHT = 380, 372, 46
 #: Room below a map for the words along its axis.
 AXIS_HEIGHT = 40.0
+#: Maps of degrees are as high as their country is, but within these.
+LOWEST, TALLEST = 120.0, 560.0
 #: Dots of people, at most.
 MAX_DOTS = 500
 
@@ -33,9 +35,8 @@ def draw_map(panel: MapPanel, plane: Plane, title: str, **attributes: Any) -> Ht
     values = np.clip(panel.values, lo, hi).reshape(MAP_PLACES, MAP_PLACES)
     parts = [_image(frame, colour_at(panel.colours, (values - lo) / (hi - lo)), plane.visible)]
     if not plane.stepped:  # lines of equal value have no meaning across levels
-        levels = [tick for tick in round_ticks(lo, hi, 7) if values.min() < tick < values.max()]
-        parts += _contours(frame, plane, values, levels)
-    parts.append(dots(frame, public_inputs(plane.spec), MAX_DOTS))
+        parts += _contours(frame, plane, values, round_ticks(lo, hi, 7))
+    parts.append(dots(frame, plane.people, MAX_DOTS))
     if panel.marks is not None:
         parts += _marks(frame, panel, panel.marks)
     top = frame.height - 26.0
@@ -53,7 +54,7 @@ def draw_classes(panel: ClassPanel, plane: Plane, title: str, **attributes: Any)
     colours = np.array([rgb(class_colour(c)) for c in range(len(panel.names))], dtype=float)
     known = colours[panel.best].reshape(MAP_PLACES, MAP_PLACES, 3)
     parts = [_image(frame, known, plane.visible * panel.strength)]
-    parts.append(dots(frame, public_inputs(plane.spec), MAX_DOTS))
+    parts.append(dots(frame, plane.people, MAX_DOTS))
     return _finished(frame, parts, plane, title, **attributes)
 
 
@@ -73,7 +74,13 @@ def _marks(frame: PlotFrame, panel: MapPanel, marks: Marks) -> list[Html]:
 
 def _frame(plane: Plane) -> PlotFrame:
     x, y = ((each.lo, each.hi) for each in plane.inputs)
-    return PlotFrame(WIDTH, HEIGHT, x=x, y=y, top=26.0, bottom=AXIS_HEIGHT + SCALE_HEIGHT)
+    room = {"top": 26.0, "bottom": AXIS_HEIGHT + SCALE_HEIGHT}
+    frame = PlotFrame(WIDTH, HEIGHT, x, y, **room)
+    if plane.aspect is None:
+        return frame
+    tall = plane.aspect * (y[1] - y[0]) * (frame.side - frame.left) / (x[1] - x[0])
+    height = HEIGHT + max(min(tall, TALLEST), LOWEST) - (frame.floor - frame.top)
+    return PlotFrame(WIDTH, round(height), x, y, **room)
 
 
 def _finished(
@@ -94,22 +101,23 @@ def _image(frame: PlotFrame, colours: Array, opacity: Array) -> Html:
     """Return colours (H, W, 3) from the lowest row up, each with its opacity (H · W,)."""
     address = png(colours[::-1], opacity.reshape(MAP_PLACES, MAP_PLACES)[::-1])
     width, height = frame.side - frame.left, frame.floor - frame.top
-    return image(frame.left, frame.top, width, height, address)
+    where = {"x": frame.left, "y": frame.top, "width": width, "height": height}
+    plate = element("rect", **where, class_="plate")
+    return joined([plate, image(frame.left, frame.top, width, height, address)])
 
 
 def _contours(frame: PlotFrame, plane: Plane, values: Array, levels: list[float]) -> list[Html]:
     """Return lines of equal value: dark on a light rim, so that they are seen on every colour."""
-    found = contour_generator(x=plane.x, y=plane.y, z=values)
     below, above, words = [], [], []
-    for level in levels:
-        lines = [np.asarray(each) for each in found.lines(level)]
-        for each in lines:
+    for contour in contours(plane, values, levels):
+        for each in contour.lines:
             at = frame.across(each[:, 0]), frame.down(each[:, 1])
             below.append(line(*at, class_="contour-rim"))
             above.append(line(*at, class_="contour"))
-        longest = max(lines, key=len, default=None)
-        if longest is not None and len(longest) > 12:
-            x, y = longest[len(longest) // 2]
-            place = float(frame.across(x)), float(frame.down(y)) + 4
-            words.append(label(*place, format_number(level), class_="level", text_anchor="middle"))
+        if contour.label is not None:
+            x, y = (np.array([v]) for v in contour.label)
+            place = float(frame.across(x)[0]), float(frame.down(y)[0]) + 4
+            words.append(
+                label(*place, format_number(contour.level), class_="level", text_anchor="middle")
+            )
     return [*below, *above, *words]

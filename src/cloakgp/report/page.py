@@ -24,6 +24,7 @@ from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 from cloakgp.release.statement import NOT_PRIVATE, plain, what_cells_are
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, best_guess_rate, percent
+from cloakgp.report.evaluation import evaluation
 from cloakgp.report.figures import figures, shown_inputs
 from cloakgp.report.html import Html, element, from_markdown, joined, sections
 from cloakgp.report.model import as_json, page_data
@@ -55,6 +56,7 @@ def report_page(release: Release, signature: SignatureCheck = NOT_CHECKED) -> st
         _sides(words),
         _learnt(predictions, words),
         _verified(report, words),
+        element("section", evaluation(release, report), id="evaluation"),
         _loading(release),
         _again(release) if len(release.members) == 1 else _members(words),
     ]

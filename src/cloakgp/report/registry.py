@@ -18,7 +18,7 @@ from cloakgp.errors import escape
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.statement import statement
 from cloakgp.report.attacker import best_guess_rate, percent
-from cloakgp.report.html import sections
+from cloakgp.report.html import sections, unmarked
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
@@ -58,7 +58,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
             "by itself, from its own file"
         )
     spec = release.spec
-    words = sections(statement(release))
+    words = {title: unmarked(part) for title, part in sections(statement(release)).items()}
     inputs, outputs = (
         ", ".join(escape(name) for name in names) for names in (spec.names, release.named_targets)
     )
@@ -116,7 +116,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
                 "release_type_details": Open("whether these data are to be used again"),
                 "data_source_type": "Static",
                 "data_source_type_details": f"{spec.counted}."
-                if spec.groups is None
+                if spec.groups is None or spec.places is not None
                 else f"{len(spec.X):,} rows of {spec.counted}.",
                 "access_type": "Non-interactive",
                 "access_type_details": (

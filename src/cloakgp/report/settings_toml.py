@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.columns import Category, Columns, Date
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.diagnostics import has_default_family
-from cloakgp.release.spec import ProtectedRows, ReleaseSpec
+from cloakgp.release.spec import ReleaseSpec
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release

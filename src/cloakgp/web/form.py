@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,8 @@ def read_submission(form: Mapping[str, str], base: Mapping[str, Any]) -> FormSub
     at = given.get("at")
     if at is not None and at != base.get("at") and ("=" not in at or Path(at).exists()):
         raise Problem("points must be a grid, such as age=0:90:10", "at")
+    for field, words in _missing(given):
+        raise Problem(words, field)
     try:
         settings = gather_settings(given)
     except CommandError as error:
@@ -147,6 +149,24 @@ def read_submission(form: Mapping[str, str], base: Mapping[str, Any]) -> FormSub
     if settings.candidates:
         raise Problem("a private choice of settings is for `cloakgp select`")
     return FormSubmission(settings, given)
+
+
+def _missing(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return what a form still lacks, with its field, in the words of the page."""
+    needed = {"regression": "bounds", "classification": "classes", "counts": "cap"}
+    asked = {
+        "inputs": "tick the public inputs",
+        "output": "choose the private column",
+        "bounds": "say what is possible: the lowest and the highest value",
+        "classes": "name every possible label, separated by commas",
+        "cap": "say up to which count rows are told apart",
+    }
+    kind = str(given.get("task") or default_of("task"))
+    for field in ("inputs", "output", needed.get(kind, "")):
+        value = given.get(field)
+        half = field == "bounds" and isinstance(value, str) and not all(value.split(","))
+        if field and (not value or half):
+            yield field, asked[field]
 
 
 def shown_ledger(place: Any) -> str:

@@ -6,6 +6,7 @@ Inputs are public and plans read nothing else, so all of them may be seen before
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -41,13 +42,21 @@ def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = N
     title = f"Where people are, by {' and '.join(names)}"
     # Ranges are chosen by drawing across numbers; levels and dates are written.
     marks = {"data_choose": json.dumps(names), "class_": "choose"} if columns.plain else {}
+    whole = [bool(np.array_equal(side, np.rint(side))) for side in values.T]
+    if marks:
+        marks["data_whole"] = " ".join(str(int(each)) for each in whole)
     sides = [_side(each, values[:, at]) for at, each in enumerate(columns.columns)]
     x_ticks = column_ticks(columns.columns[0], *sides[0], 6)
     if len(names) == 1:
         lo, hi = sides[0]
         levels = column_levels(columns.columns[0])
-        bars = BARS if levels is None else len(levels)
-        counts, edges = np.histogram(values[:, 0], bins=bars, range=(lo, hi))
+        edges = np.linspace(lo, hi, (BARS if levels is None else len(levels)) + 1)
+        if levels is None and whole[0] and hi - lo >= 1.0:
+            # Bars of as many whole numbers each: others would have spikes where one more fits in.
+            wide = max(round((hi - lo) / BARS), 1)
+            edges = np.arange(math.floor(lo) - 0.5, math.ceil(hi) + wide, wide)
+            lo, hi = float(edges[0]), float(edges[-1])
+        counts, edges = np.histogram(values[:, 0], bins=edges)
         frame = PlotFrame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
         drawn = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
         parts = [axes(frame, names[0], "people", rows=3, x_ticks=x_ticks), *drawn]
@@ -89,7 +98,7 @@ def noise_picture(plan: Plan, name: str) -> Html:
     frame = PlotFrame(WIDTH, HEIGHT, _range(x), (0.0, 1.08 * float(total.max()) or 1.0), top=26.0)
     at, floor = frame.across(x), np.full(len(x), frame.floor)
     parts = [
-        axes(frame, axis, f"± {name}", rows=4, x_ticks=x_ticks),
+        axes(frame, axis, f"std of {name}", rows=4, x_ticks=x_ticks),
         area(at, floor, frame.down(total), class_="band"),
         area(at, floor, frame.down(noise), class_="noise"),
         line(at, frame.down(total), class_="rim"),
@@ -128,7 +137,7 @@ def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
     circles = []
     for place, shade, value in zip(points, shades, noise, strict=True):
         red, green, blue = (round(float(part)) for part in shade)
-        words = element("title", f"± {format_number(float(value))}")
+        words = element("title", f"std {format_number(float(value))}")
         circles.append(
             element(
                 "circle",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,12 +24,13 @@ from cloakgp.app.tables.columns import comes_in_blocks, read_columns
 from cloakgp.app.tables.files import column_names
 from cloakgp.app.wording import explained
 from cloakgp.estimators.steps import budgets_for
+from cloakgp.files import write_file
 from cloakgp.privacy import Ledger
-from cloakgp.privacy.ledger import Balance
+from cloakgp.privacy.ledger import Balance, LedgerError
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.statement import guess_at
-from cloakgp.web.form import FormSubmission, Problem, values_of
+from cloakgp.web.form import FormSubmission, Problem, short, values_of
 from cloakgp.web.tasks import Step
 
 Value = TypeVar("Value")
@@ -37,6 +39,8 @@ Value = TypeVar("Value")
 PREVIEW_GAP = 1e-3
 #: Plans and tables that are cached, of each kind.
 MAX_CACHED = 24
+#: The settings of a release, beside it.
+SETTINGS = "settings.toml"
 
 
 class RecentCache:
@@ -105,6 +109,26 @@ class Planner:
     def names(self) -> list[str]:
         """The names of the columns."""
         return column_names(self.data, str(self.base.get("decimal", ".")))
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What the form shows at first; δ is that of the ledger, if there is one."""
+        shown = values_of(self.base)
+        ledger, dataset = self.base.get("ledger"), self.base.get("dataset")
+        if "delta" not in self.base and ledger and dataset:
+            with suppress(LedgerError, OSError, ValueError):
+                if delta := Ledger(ledger).balances(dataset)[0].delta:
+                    shown["delta"] = short(delta)
+        return shown
+
+    def again(self) -> None:
+        """Forget what was published, for another release into a folder of its own."""
+        if self.release is None:
+            return
+        stem, number = self.out.name, 2
+        while (folder := self.out.with_name(f"{stem}-{number}")).exists():
+            number += 1
+        self.out, self.release, self.final = folder, None, None
 
     def check(self) -> None:
         """Refuse a table, folder or setting that no page can work with."""
@@ -229,13 +253,15 @@ class Planner:
     def _publish(self, final: FinalPlan, step: Step) -> Release:
         run = self.run_state
         try:
-            self.release = publish(final.job, final.plan, self.out, run, step)
+            released = publish(final.job, final.plan, self.out, run, step)
         except BaseException:
             spent = run.ledger is not None and run.ledger.has_spend() is not False
             if run.released is None and not spent:  # nothing came of it: it may be tried again
                 self._started.discard(final.number)
             raise
-        return self.release
+        write_file(self.out / SETTINGS, final.submission.toml.encode())
+        self.release = released
+        return released
 
     @property
     def _state(self) -> tuple[int, int]:

@@ -14,13 +14,19 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from cloakgp.app.outputs import OUTPUTS, REPORT
 from cloakgp.app.settings.declarations import DECLARED
-from cloakgp.app.spending import RunState, debug_traceback, error_message
+from cloakgp.app.spending import RunState, debug_traceback, error_message, what_is_left
 from cloakgp.app.tables.numerals import as_number
 from cloakgp.drawing.axes import format_number
 from cloakgp.errors import CommandError
@@ -41,10 +47,9 @@ from cloakgp.web.form import (
     read_submission,
     short,
     shown_ledger,
-    values_of,
 )
 from cloakgp.web.pictures import ledger_picture, noise_picture, people_picture
-from cloakgp.web.planner import Cost, FinalPlan, Planner
+from cloakgp.web.planner import SETTINGS, Cost, FinalPlan, Planner
 from cloakgp.web.session import Guard, Session
 from cloakgp.web.tasks import Busy, Step, Task, Worker
 
@@ -56,7 +61,7 @@ MAX_WAIT_SECONDS, POLL_SECONDS = 1.0, 0.02
 REPORT_POLICY = {"Content-Security-Policy": "frame-ancestors 'none'"}
 #: Settings that the page tells in words of their own.
 ACCOUNT = ("ledger", "dataset")
-SETTINGS, EVERYTHING = "settings.toml", "everything.zip"
+EVERYTHING = "everything.zip"
 MEDIA_TYPES = {
     ".cloakgp": "application/zip",
     ".csv": "text/csv; charset=utf-8",
@@ -97,6 +102,7 @@ def planner_app(planner: Planner, session: Session, worker: Worker) -> Guard:
         "/compare": handlers.compare,
         "/plan": handlers.plan,
         "/release": handlers.release,
+        "/again": handlers.again,
         "/task/{number:int}/cancel": handlers.cancel,
     }
     routes += [
@@ -186,7 +192,7 @@ class PlannerPages:
                 data=planner.data.name,
                 names=names,
                 problem=problem,
-                values=values_of(planner.base),
+                values=planner.values,
                 choices={n: DECLARED[n].reader.metavar.split("|") for n in ("task", "design")},
                 ledger=shown_ledger(planner.base.get("ledger")),
                 dataset=planner.base.get("dataset"),
@@ -262,6 +268,11 @@ class PlannerPages:
             self.worker.start(lambda step: self._release(run, step), must_finish=True)
         )
 
+    async def again(self, _: Request) -> Response:
+        """Plan another release: the form again, for a folder of its own."""
+        self.planner.again()
+        return RedirectResponse("/", status_code=303)
+
     async def task(self, request: Request) -> Response:
         """Say how far a task is; waits a moment for its end."""
         task = self.worker.find(request.path_params["number"])
@@ -307,8 +318,8 @@ class PlannerPages:
     def _submission(self, form: dict[str, str]) -> FormSubmission:
         if self.planner.release is not None:
             raise Problem(
-                "This was released already. For another release, start `cloakgp web` again with "
-                "another folder."
+                "This was released already. For another release, go back to the first page and "
+                "choose “Plan another release”."
             )
         return read_submission(form, self.planner.base)
 
@@ -343,7 +354,13 @@ class PlannerPages:
         planner = self.planner
         assert planner.release is not None
         there = [name for name in OUTPUTS if (planner.out / name).is_file()]
-        return {"release": planner.release, "folder": planner.out, "files": [*there, SETTINGS]}
+        final = planner.final
+        return {
+            "release": planner.release,
+            "folder": planner.out,
+            "files": [*there, SETTINGS],
+            "left": "" if final is None else what_is_left(final.submission.settings),
+        }
 
     def _everything(self) -> bytes:
         """Return all files in one archive."""
@@ -383,6 +400,7 @@ def _plan_values(final: FinalPlan, cost: Cost) -> dict[str, Any]:
         "picture": noise_picture(final.plan, final.submission.settings.output[0]),
         "words": {title: from_markdown(words[title]) for title in titles if title in words},
         "cost": cost,
+        "left": what_is_left(final.submission.settings),
     }
 
 

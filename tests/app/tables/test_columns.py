@@ -33,7 +33,8 @@ pytestmark = pytest.mark.usefixtures("undrawn")
         ("a.csv", b"age,height\ninf,2\n", "not a finite number"),
         ("a.parquet", b"age,height\n1,2\n", "not a Parquet file"),
         ("a.parquet", b"PAR1" + b"\x00" * 50, "damaged"),
-        ("a.xlsx", b"PK", "does not end in"),
+        ("a.ods", b"PK", "does not end in"),
+        ("a.xlsx", b"PK", "cannot be read as a workbook"),
     ],
 )
 def test_a_file_that_is_not_what_it_says_is_explained(tmp_path, name, content, part):
@@ -91,6 +92,9 @@ def table(tmp_path, name, cells):
 @pytest.mark.parametrize("case", FORMATS)
 def test_an_input_column_in_another_format_is_recognised(case, tmp_path):
     cells, has, remedy = FORMATS[case]
+    if case == "dates" and all(cell[4:5] == "-" for cell in cells):  # known by themselves
+        assert run("plan", table(tmp_path, "age", cells), *PLAN, "--no-compare").exit_code == 0
+        return
     if "dates" in has:  # of inputs they can be used
         has, remedy = "holds dates; say so", "--dates age=2020-01-01"
     text = fails(run("plan", table(tmp_path, "age", cells), *PLAN), "column 'age'", has, remedy)

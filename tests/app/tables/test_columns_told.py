@@ -95,7 +95,7 @@ def test_blocks_need_levels_by_name(tmp_path):
     [
         ((), "'age' is missing in 1 of 30 rows; inputs are public"),
         (("--missing", "age=50"), "--levels region=north,south"),
-        (("--missing", "age=50", "--levels", "region=north,south"), "'visit' holds dates; say so"),
+        (("--missing", "age=50", "--levels", "region=north,south"), "is missing in 1 of 30 rows"),
         ((*KINDS, "--missing", "age=50"), "column 'region', is missing in 1 of 30 rows"),
         (("--levels", "size=1,2"), "--levels speaks of size, which is not among --inputs"),
         (("--levels", "visit=a", "--dates", "visit"), "visit is named in --levels and in --dates"),

@@ -24,6 +24,8 @@ def test_the_demo_leaves_everything_in_one_folder_and_can_run_again(tmp_path, mo
     assert names == OUTPUTS | {"heights.csv", "plan.png", "diagnoses.csv", "diagnosis"}
     diagnosis = Path("demo-output", "diagnosis")
     assert {path.name for path in diagnosis.iterdir()} == OUTPUTS
+    *_, last = result.stdout.strip().splitlines()
+    assert last.startswith(f"Open {Path('demo-output', 'report.html')} in a browser")
     assert run("verify", diagnosis / "release.cloakgp").exit_code == 0
     for part in ("differentially private with epsilon = 1", "Certificate", "The guarantee holds"):
         assert part in result.stdout

@@ -64,7 +64,7 @@ def test_a_release_of_a_folder_verifies_against_it_alone(folder, tmp_path):
     assert {path.name for path in out.iterdir()} == OUTPUTS
     assert "gathered at 40 places" in result.stdout
     file = out / "release.cloakgp"
-    assert Release.load(file).facts.places.people == MANY
+    assert Release.load(file).facts.partition.people == MANY
     assert len(pd.read_csv(out / "predictions.csv")) == 8
     alone = run("verify", file)
     assert alone.exit_code == 0

@@ -25,7 +25,8 @@ from cloakgp.data.arrow import open_parquet
 from cloakgp.data.blocks.parquet import narrowed, scan
 from cloakgp.data.blocks.table import BlockColumn, BlockTable
 from cloakgp.data.column_errors import DATES, check_columns, input_column, missing_inputs
-from cloakgp.data.columns import Boolean, Category, Column, Number
+from cloakgp.data.columns import Boolean, Category, Column, Date, Number
+from cloakgp.data.columns.recognition import MOST_FOUND
 from cloakgp.data.columns.values import as_labels
 from cloakgp.data.table import MOST_EXACT
 from cloakgp.errors import CommandError, Message, brief, printable
@@ -268,6 +269,10 @@ class _PublicColumns:
         """Return the raw values of an input: of what it is stated to be, or of what it holds."""
         if column is None:
             column = self.table.kind(name)
+            if column is None and self.table.words(name):
+                return self._words(name)
+        if isinstance(column, Date) and column == Date():
+            return self._dates(name)
         if column is None or isinstance(column, Number):
             missing = column is not None and column.missing is not None
             return self.numbers(name, missing=missing)
@@ -282,7 +287,42 @@ class _PublicColumns:
 
     def category(self, name: str) -> pd.Categorical:
         """Return a category whose levels are those that it has."""
-        return pd.Categorical(as_labels(self.table.raw(name, ())))
+        levels = pd.Categorical(as_labels(self.table.raw(name, ())))
+        if len(levels.categories) > MOST_FOUND:
+            raise CommandError(
+                Message(
+                    "{} has {} different words, more than a category usually has ({}); leave it "
+                    "out, or name its levels: {levels:{}=north,south}",
+                    *(input_column(self.path, name), len(levels.categories), MOST_FOUND),
+                    brief(name),
+                )
+            )
+        return levels
+
+    def _words(self, name: str) -> pd.Categorical:
+        """Return the category of an input that holds words, if all of its cells do."""
+        found = self.category(name)
+        if missing := int(np.sum(found.codes < 0)):
+            raise CommandError(
+                Message(
+                    "{} is missing in {} of {} rows; inputs are public, so fill them in, drop "
+                    "those rows, or name its levels and what stands for a missing one: "
+                    "{levels:{}=north,south} {missing:{}=unknown}",
+                    *(input_column(self.path, name), missing, len(found), brief(name), brief(name)),
+                )
+            )
+        return found
+
+    def _dates(self, name: str) -> Any:
+        """Return dates that are written as 2020-01-31, or as their type says."""
+        raw = self.table.raw(name, ())
+        if raw.dtype != object or not all(isinstance(each, str | None) for each in raw):
+            return raw
+        try:
+            return pd.to_datetime(raw, format="ISO8601")
+        except (TypeError, ValueError):
+            self.numbers(name)  # says what dates need
+            raise
 
     def owners(self, name: str) -> NDArray[Any]:
         labels, where = self.table.strings(name), f"{printable(self.path)}: groups column "
@@ -329,11 +369,15 @@ def _private(name: str, column: NumberColumn, decimal: str) -> Array:
         raise CommandError(Message("the private column {!r} {}", brief(name), problem))
     if column.missing or column.wrong:
         raise CommandError(
-            f"the private column {brief(name)!r} has values that are missing or not finite "
-            "numbers. Which rows these are is private too, so they are neither dropped nor filled "
-            "in silently: put a fixed number inside the bounds in their place (their middle, say; "
-            "a label or a count that is possible), by a rule that you could publish, and run this "
-            "again"
+            Message(
+                "the private column {!r} has values that are missing or not finite numbers. Which "
+                "rows these are is private too, so they are neither dropped nor filled in "
+                "silently: put a fixed number inside the bounds in their place (their middle, say; "
+                "a label or a count that is possible), by a rule that you could publish, and run "
+                "this again. If it holds words, say so: {task:classification}, and name them in "
+                "{classes}",
+                brief(name),
+            )
         )
     return column.values
 

@@ -1,4 +1,4 @@
-"""Table files: CSV and Parquet behind one interface, and CSV written.
+"""Table files: CSV, Excel and Parquet behind one interface, and CSV written.
 
 Only the columns asked for are kept.  The first line of a text table may be somebody's data instead
 of names, so none of it is shown unless it is certain to hold names.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import datetime
 import math
 import re
 import unicodedata
@@ -35,12 +36,15 @@ from cloakgp.errors import CommandError, brief, inert, listed, printable
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
 PARQUET_ENDINGS = (".parquet", ".pq")
+EXCEL_ENDINGS = (".xlsx", ".xlsm")
 #: A header longer than this is no header.
 MAX_HEADER_BYTES = 1 << 20
 _NOT_UTF8 = (
     "is not in UTF-8, but perhaps in Latin-1 or another older encoding; convert the file first: "
     "save it as CSV UTF-8, or use iconv -f LATIN1 -t UTF-8"
 )
+#: Dates, and times of a day, as ISO 8601 writes them; time zones have to be stated.
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([t ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 #: Bytes that are no UTF-8, as Python keeps them.
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
@@ -130,9 +134,18 @@ class CsvTable:
         return ""
 
     def kind(self, name: str) -> Column | None:
-        """Return what a public column is if its words tell: true and false are booleans."""
+        """Return what a public column is if its words tell: booleans, and dates in ISO form."""
         words = {cell.lower() for cell in self.cells[name]} - MISSING
-        return Boolean() if words and words <= {"true", "false"} else None
+        if words and words <= {"true", "false"}:
+            return Boolean()
+        return Date() if words and all(map(_ISO_DATE.fullmatch, words)) else None
+
+    def words(self, name: str) -> bool:
+        """Tell whether a public column holds words, and nothing that is like a number or a date."""
+        cells = [cell for cell in self.cells[name] if cell.lower() not in MISSING]
+        return bool(cells) and not any(
+            parse_number(cell, self.decimal) is not None or looks_like_data(cell) for cell in cells
+        )
 
     def raw(self, name: str, known: Sequence[str]) -> pd.Series:
         """Return a public column as it is written, None where a cell is missing."""
@@ -163,6 +176,59 @@ class CsvTable:
                 f"{printable(self.path)} cannot be read as a text table: a quote is never closed, "
                 "or a field is far too long"
             )
+
+
+class ExcelTable(CsvTable):
+    """The one sheet of a workbook of Excel, with a header: its cells become text, as in CSV."""
+
+    def __init__(self, path: Path, decimal: str = ".") -> None:
+        self.path, self.decimal = path, decimal
+        self.names = [name.strip() for name in next(self._lines(), [])]
+        self.cells: dict[str, list[str]] = {}
+
+    def _lines(self) -> Iterator[list[str]]:
+        book = None
+        try:
+            from openpyxl import load_workbook
+        except ModuleNotFoundError:
+            raise CommandError(
+                f"{printable(self.path)} is a workbook of Excel, which needs openpyxl: pip install "
+                "'cloakgp[excel]'; or save the sheet as CSV"
+            ) from None
+        with contextlib.suppress(Exception):  # whose message may quote a cell
+            book = load_workbook(self.path, read_only=True, data_only=True)
+        if book is None:
+            raise CommandError(f"{printable(self.path)} cannot be read as a workbook of Excel")
+        try:
+            if len(book.sheetnames) != 1:
+                raise CommandError(
+                    f"{printable(self.path)} has {len(book.sheetnames)} sheets, so it is not clear "
+                    "which to read; save the one with the table as a file of its own"
+                )
+            width = None
+            for row in book.worksheets[0].iter_rows(values_only=True):
+                line = [self._text(value) for value in row]
+                while line and not line[-1] and (width is None or len(line) > width):
+                    line.pop()
+                if not any(line):
+                    continue
+                width = len(line) if width is None else width
+                yield line + [""] * (width - len(line))
+        finally:
+            book.close()
+
+    def _text(self, value: Any) -> str:
+        """Return a cell as CSV would have it; numbers with the decimal sign of the table."""
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, int | float):
+            whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+            return repr(int(value) if whole else value).replace(".", self.decimal)
+        if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+            value = value.date()
+        return value.isoformat() if isinstance(value, datetime.date) else str(value).strip()
 
 
 class ParquetTable:
@@ -219,6 +285,10 @@ class ParquetTable:
         column = column_of_type(self.table[name].type)
         return column if isinstance(column, Boolean | Date) else None
 
+    def words(self, name: str) -> bool:
+        """Tell whether the type of a column is that of words."""
+        return kind_of(self.table[name].type) == "labels"
+
     def raw(self, name: str, known: Sequence[str]) -> pd.Series:
         """Return a public column as it is."""
         return all_series(self.table.select([name]))[0]
@@ -246,7 +316,9 @@ def open_table(path: Path, decimal: str) -> Table:
         return ParquetTable(regular)
     if ending in TEXT_ENDINGS:
         return CsvTable(regular, decimal)
-    known = ", ".join((*TEXT_ENDINGS, *PARQUET_ENDINGS))
+    if ending in EXCEL_ENDINGS:
+        return ExcelTable(regular, decimal)
+    known = ", ".join((*TEXT_ENDINGS, *EXCEL_ENDINGS, *PARQUET_ENDINGS))
     raise CommandError(
         f"{printable(path)}: the name does not end in one of {known}, so it is not clear how to "
         "read it; convert or rename it"

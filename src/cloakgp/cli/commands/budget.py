@@ -154,16 +154,20 @@ def history_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = 
     with explained():
         book = Ledger(ledger)
         entries = book.history(dataset)
+        balances = book.balances(dataset)
     if as_json:
         rows = [asdict(entry) for entry in entries]
         print_json({"ledger": book.name, "entries": rows})
         return
-    grid = _grid(None, ("no.", "when (UTC)", "who", "event", "data set", "what", "release"))
+    names = ("no.", "when (UTC)", "who", "event", "data set", "epsilon", "what", "release")
+    grid = _grid(None, names)
+    deltas = {b.dataset: b.delta for b in balances}
     for entry in entries[-MOST_LINES:]:
         facts = entry.facts
         when = _minute(facts) + (" (clock went back)" if facts.get("clock_went_back") else "")
         told = (facts.get(name, "") for name in ("who", "event", "dataset"))
-        grid.add_row(*_cells(entry.sequence, when, *told, _what(facts), _short(facts)))
+        epsilon = _alone(facts, deltas)
+        grid.add_row(*_cells(entry.sequence, when, *told, epsilon, _what(facts), _short(facts)))
     if len(entries) > MOST_LINES:
         grid.caption = f"{len(entries) - MOST_LINES} earlier ones; `cloakgp budget export` has all"
     screen().print(grid)
@@ -317,12 +321,26 @@ def _grid(title: str | None, names: tuple[str, ...]) -> Table:
     grid = Table(box=None, title=shown, title_justify="left", pad_edge=False)
     for name in names:
         numeric = name in ("epsilon", "no.")
-        grid.add_column(Text(name), justify="right" if numeric else "left", header_style="dim")
+        grid.add_column(
+            Text(name),
+            justify="right" if numeric else "left",
+            header_style="dim",
+            overflow="fold",  # names are broken, and nothing is cut
+            no_wrap=numeric,
+        )
     return grid
 
 
 def _cells(*values: object) -> list[Text]:
     return [Text(printable(value)) for value in values]
+
+
+def _alone(facts: dict[str, Any], deltas: dict[str, float]) -> str:
+    """Return the ε of a spend by itself, at the δ of the cap; nothing for other events."""
+    if facts["event"] != "spent":
+        return ""
+    spends = [Spend(**spend) for spend in facts["spends"]]
+    return f"{total_guarantee(spends, deltas.get(str(facts['dataset']), 0.0)):.4g}"
 
 
 def _minute(facts: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cloakgp.app.job import Job
-from cloakgp.app.outputs import RELEASE, plan_picture, predictions
+from cloakgp.app.outputs import RELEASE, REPORT, plan_picture, predictions
 from cloakgp.app.publish import publish
 from cloakgp.app.settings import gather_settings
 from cloakgp.app.settings.declarations import option_of
@@ -84,6 +84,9 @@ def demo_command(
     loaded = Release.load(out / RELEASE)
     show_verification(console, loaded, loaded.verify())
     _demo_of_labels(out, ctx.obj)
+    console.print()
+    page = Text(f"Open {printable(out / REPORT)} in a browser: the curve, and what it promises.")
+    console.print(page, style="bold", soft_wrap=True)
 
 
 def _demo_of_labels(out: Path, state: RunState) -> None:
@@ -99,9 +102,6 @@ def _demo_of_labels(out: Path, state: RunState) -> None:
         job = Job.read(data, settings, to_release=True)
         release = publish(job, job.plan(), folder, state, step)
     show_release(console, release, folder)
-    _heading(console, "Predict: free", f"cloakgp predict {folder / RELEASE} --at age=20:90:8")
-    frame = predictions(release, read_points("age=20:90:8", release.spec.encoding))
-    console.print(rich_table(frame[["age", "diagnosis", "diagnosis_p_no", "diagnosis_p_yes"]]))
 
 
 def _heading(console: Console, title: str, command: str) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from cloakgp.app.outputs import check_file, marked_predictions
+from cloakgp.app.outputs import check_file, far_outside, marked_predictions
 from cloakgp.app.settings.readers import one_of
 from cloakgp.app.tables.files import to_csv
 from cloakgp.app.tables.points import read_points
@@ -79,6 +79,8 @@ def predict_command(
         )
     points = read_points(at, loaded.spec.encoding, sign)
     frame = marked_predictions(loaded, points, within)
+    if words := far_outside(loaded, frame):
+        warnings.warn(words, stacklevel=1)
     if out is not None:
         write_file(out, to_csv(frame))
     if as_json:

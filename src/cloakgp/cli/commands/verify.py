@@ -76,7 +76,7 @@ def verify_command(
         checks = [asdict(check) for check in report.checks]
         names = ("release_id", "epsilon", "delta", "total_epsilon")
         facts = {name: getattr(loaded, name) for name in names}
-        places = loaded.spec.places
+        places = loaded.spec.partition
         facts |= {"people": loaded.spec.people}
         facts |= {"places": None if places is None else len(places.counts)}
         facts |= {"private": loaded.private, "checks": checks, "scope": report.scope}

@@ -20,10 +20,17 @@ from sklearn.model_selection import ParameterGrid
 
 from cloakgp.data.checks import as_float
 from cloakgp.data.columns import Columns
-from cloakgp.data.table import Table, bounded, in_canonical_order, read_table
+from cloakgp.data.table import (
+    Table,
+    as_planned,
+    bounded,
+    in_canonical_order,
+    read_table,
+    with_points,
+)
 from cloakgp.errors import KILLED, ParameterError
-from cloakgp.estimators.base import PrivateGP, request_for
-from cloakgp.estimators.bounds import chosen_before
+from cloakgp.estimators.base import PrivateGP
+from cloakgp.estimators.bounds import check_owners, chosen_before
 from cloakgp.estimators.classification import PrivateGPClassifier
 from cloakgp.estimators.regression import PrivateGPRegressor
 from cloakgp.estimators.search.folds import (
@@ -46,8 +53,8 @@ from cloakgp.privacy import (
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism, check_choice, spend_kind
 from cloakgp.privacy.mechanism.calibration import Calibration
-from cloakgp.release.request import OF_SPENDS, Request, settings_of
 from cloakgp.release.search_plan import SearchPlan, draws_by_candidate, forecast
+from cloakgp.release.settings import OF_SPENDS, EstimatorSettings, copy_settings
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]
@@ -125,23 +132,27 @@ class SearchBudget:
         return cls(split.selection.size, split.release_epsilon, **facts)
 
 
-def search_table(search: SearchSettings, X: Any, groups: Any, max_contributions: Any) -> Table:
+def search_table(
+    search: SearchSettings, X: Any, at: Any, groups: Any, max_contributions: Any
+) -> Table:
     """Return the public table of a search, in an order of its own."""
     table = read_table(X, groups, search.estimator.columns)
     if table.blocks is not None:
         raise ValueError(
             "a private search needs everybody in memory, and X comes in blocks; give one table"
         )
-    return bounded(in_canonical_order(table), max_contributions)
+    table = bounded(in_canonical_order(table), max_contributions)
+    check_owners(search.estimator.bounds, table.every_owner)
+    return with_points(table, at)
 
 
-def search_request(search: SearchSettings, table: Table, at: Any) -> Request:
-    """Return what the plan of a search is asked for: all of it public."""
-    inner = settings_of(search.estimator, without=())
-    settings = settings_of(search, without=UNPLANNED)
-    settings["estimator"] = type(search.estimator).__name__
-    settings |= {f"estimator__{name}": value for name, value in inner.items()}
-    return request_for(type(search).__name__, settings, search.estimator.bounds, table, at)
+def search_settings(search: SearchSettings) -> EstimatorSettings:
+    """Return copies of the settings that the plan of a search follows from."""
+    inner = copy_settings(search.estimator, without=())
+    maker, values = copy_settings(search, without=UNPLANNED)
+    values = {**values, "estimator": inner.maker}
+    values |= {f"estimator__{name}": value for name, value in inner.values.items()}
+    return EstimatorSettings(maker, values)
 
 
 def candidates_of(search: SearchSettings) -> list[Params]:
@@ -171,25 +182,25 @@ def candidates_of(search: SearchSettings) -> list[Params]:
     return candidates
 
 
-def plan_search(search: SearchSettings, candidates: list[Params], request: Request) -> SearchPlan:
+def plan_search(search: SearchSettings, candidates: list[Params], table: Table) -> SearchPlan:
     """Plan every candidate for every fold, and forecast how well the search would choose."""
     inputs = FoldInputs(
-        raw_inputs(request, request.X),
-        split_rows(search.cv, request.X, request.groups),
-        raw_inputs(request, request.at),
-        request.groups,
+        raw_inputs(table, table.model_rows),
+        split_rows(search.cv, table.model_rows, table.owners),
+        raw_inputs(table, table.at),
+        table.owners,
     )
-    budget = _budget(search, inputs, candidates, request.inputs)
-    found, alone = _predictors(search, candidates, inputs, budget, request.inputs)
+    budget = _budget(search, inputs, candidates, table.columns)
+    found, alone = _predictors(search, candidates, inputs, budget, table.columns)
     bounds: tuple[float, float] = search.estimator.selection_bounds()
     sensitivities = np.array(
-        [utility_sensitivity(each.folds, bounds, search.loss, request.groups) for each in found]
+        [utility_sensitivity(each.folds, bounds, search.loss, table.owners) for each in found]
     )
     kept = _kept(search.max_sensitivity, sensitivities)
     if kept.sum() == 1 and len(candidates) > 1:
         budget, only = _whole_budget(search, budget.noise), int(np.flatnonzero(kept)[0])
         best = candidate(
-            search, candidates[only], budget.release_epsilon, budget.noise, request.inputs
+            search, candidates[only], budget.release_epsilon, budget.noise, table.columns
         )
         found[only] = plan_candidate(best, inputs, 0, 0)
     spends = budget.spends(search.refit)
@@ -208,7 +219,8 @@ def plan_search(search: SearchSettings, candidates: list[Params], request: Reque
         spends=spends,
         total_epsilon=budget.total_epsilon(search.refit),
         refit=search.refit,
-        request=request,
+        table=as_planned(table),
+        settings=search_settings(search),
         bounds_choice=chosen_before(search.estimator.bounds, spends, budget.delta),
     )
     if plan.chosen is None or alone is None:
@@ -232,9 +244,9 @@ def candidate(
     return estimator.set_params(epsilon=release_epsilon, mechanism=noise)
 
 
-def raw_inputs(request: Request, rows: Array | None) -> Any:
+def raw_inputs(table: Table, rows: Array | None) -> Any:
     """Return rows of the model as estimators are given inputs: raw, if they are not all numbers."""
-    inputs = request.inputs
+    inputs = table.columns
     return rows if inputs is None or rows is None else inputs.frame(inputs.collapse(rows))
 
 

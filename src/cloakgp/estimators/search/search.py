@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cloakgp.data.checks import check_apart, one_column, warn_if_reordered
 from cloakgp.data.frames import column_names
+from cloakgp.data.rows import RowLimit
 from cloakgp.data.table import outputs_in_order
 from cloakgp.errors import NotPrivateWarning, warn_user
 from cloakgp.estimators.base import checked_plan
@@ -32,7 +33,7 @@ from cloakgp.estimators.search.planning import (
     candidates_of,
     plan_search,
     raw_inputs,
-    search_request,
+    search_settings,
     search_table,
 )
 from cloakgp.estimators.spending import (
@@ -48,9 +49,8 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism
 from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.release import Release
-from cloakgp.release.request import OF_SPENDS
 from cloakgp.release.search_plan import SearchPlan
-from cloakgp.release.spec import RowLimit
+from cloakgp.release.settings import OF_SPENDS
 from cloakgp.threads import single_threaded
 
 
@@ -233,8 +233,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             the best, and whether the search is likely to pay.
         """
         candidates = candidates_of(self)
-        table = search_table(self, X, groups, max_contributions)
-        return plan_search(self, candidates, search_request(self, table, at))
+        return plan_search(self, candidates, search_table(self, X, at, groups, max_contributions))
 
     @accepts_max_rows
     @documented
@@ -279,12 +278,11 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         if account is not None and seed is not None:
             raise ValueError("a trial with random_state cannot be recorded in a ledger")
         check_private(self.estimator.bounds, seed)
-        table = search_table(self, X, groups, max_contributions)
-        request = search_request(self, table, at)
+        table = search_table(self, X, at, groups, max_contributions)
         if plan is None:
-            plan = plan_search(self, candidates, request)
+            plan = plan_search(self, candidates, table)
         else:
-            checked_plan(plan, SearchPlan).request.check_same(request)
+            checked_plan(plan, SearchPlan).check_same(table, search_settings(self))
         y, people = outputs_in_order(table, y, private=seed is None), table.identity
         one_column(y, len(plan.X))
         if plan.chosen is None:
@@ -314,7 +312,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
                 with counted_already():
                     best.fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
                 release = replace(best.release_, release_id=release_id, selection=plan.chosen)
-                best.release_ = completed(release, plan.request.limit)
+                best.release_ = completed(release, plan.table.limit)
         self._report(plan, chosen.index, chosen)
         if plan.refit:
             self._keep(best)
@@ -327,7 +325,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             best = _planned(self, plan, only)
             own = {name: getattr(self, name) for name in OF_SPENDS}
             best.set_params(**own).fit(_like(X, plan), y, at=_points_of(plan), groups=plan.groups)
-            best.release_ = completed(best.release_, plan.request.limit)
+            best.release_ = completed(best.release_, plan.table.limit)
             self._report(plan, only, None)
             self._keep(best.set_params(ledger=None, dataset=None))
         else:
@@ -547,7 +545,7 @@ def _planned(search: PrivateGridSearch, plan: SearchPlan, index: int) -> Any:
         plan.candidates[index],
         plan.release_epsilon,
         "laplace" if plan.delta == 0.0 else "gaussian",
-        plan.request.inputs,
+        plan.table.columns,
     )
 
 
@@ -567,14 +565,14 @@ def completed(release: Release, limit: RowLimit | None) -> Release:
 
 def _like(X: Any, plan: SearchPlan) -> Any:
     """Return the planned rows with the names of X: what was planned is what is released."""
-    rows, names = raw_inputs(plan.request, plan.X), column_names(X)
+    rows, names = raw_inputs(plan.table, plan.X), column_names(X)
     plain = names is None or isinstance(rows, pd.DataFrame)
     return rows if plain else pd.DataFrame(rows, columns=list(names or ()))
 
 
 def _points_of(plan: SearchPlan) -> Any:
     """Return the points that matter as estimators are given inputs."""
-    return raw_inputs(plan.request, plan.request.at)
+    return raw_inputs(plan.table, plan.table.at)
 
 
 __all__ = ["PrivateGridSearch", "SearchPlan"]

@@ -27,7 +27,7 @@ from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.diagnostics import has_default_family
 from cloakgp.release.outputs import Counts, Outcome, Rate
 from cloakgp.release.published import Published
-from cloakgp.release.request import same_setting
+from cloakgp.release.settings import same_setting
 from cloakgp.release.spec import Array, PooledRows, ReleaseSpec, at_prior_mean
 from cloakgp.release.statement import round_up
 

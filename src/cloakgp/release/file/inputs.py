@@ -12,13 +12,13 @@ import numpy as np
 from msgspec import Meta, structs
 from numpy.typing import NDArray
 
-from cloakgp.data.box import MOST_BINS, Box
+from cloakgp.data.box import MOST_BINS, Box, ProtectedRows
 from cloakgp.data.columns import Category, Column, Columns, Date
 from cloakgp.data.columns import Number as NumberColumn
 from cloakgp.data.columns.kinds import KINDS, MOST_LEVELS
 from cloakgp.data.kd_tree import Tree
 from cloakgp.data.partition import Partition
-from cloakgp.data.rows import check_rows
+from cloakgp.data.rows import RowLimit, check_rows
 from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy.mechanism.whole_rows import Neighbours
 from cloakgp.release.file.schema import (
@@ -35,7 +35,6 @@ from cloakgp.release.file.schema import (
     check_array,
     check_range,
 )
-from cloakgp.release.spec import ProtectedRows, RowLimit
 
 #: People in one bin, at most.
 MOST_PEOPLE = 1 << 50

@@ -18,6 +18,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from cloakgp.data.box import ProtectedRows
 from cloakgp.data.columns import Columns
 from cloakgp.data.rows import check_rows
 from cloakgp.errors import ReleaseFileError
@@ -53,7 +54,7 @@ from cloakgp.release.file.schema import (
     typed,
 )
 from cloakgp.release.outputs import OUTCOMES, Counts, Outcome, Rate, Said, Task
-from cloakgp.release.spec import ProtectedRows, ReleaseSpec, at_prior_mean
+from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
     from cloakgp.release.published import Published
@@ -252,7 +253,7 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
         selection=None if choice is None else ChoiceCodec.of(choice),
         feature_names=spec.feature_names or None,
         target_names=release.target_names or None,
-        places=None if spec.places is None else PartitionCodec(spec.places.fingerprint),
+        places=None if spec.partition is None else PartitionCodec(spec.partition.fingerprint),
         bounds_choice=None if bounds is None else BoundsChoiceCodec.of(bounds),
         rows=None if spec.limit is None else RowLimitCodec(*spec.limit),
         inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
@@ -268,7 +269,7 @@ def _arrays(release: Published) -> Arrays:
     arrays |= GridCodec.arrays(release.parts) | spec.outcome.arrays()
     if spec.groups is not None:
         arrays["groups"] = spec.groups
-    return arrays if spec.places is None else arrays | PartitionCodec.arrays(spec.places)
+    return arrays if spec.partition is None else arrays | PartitionCodec.arrays(spec.partition)
 
 
 # ----------------------------------------------------------------------------------------- reading
@@ -331,18 +332,18 @@ def _read(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
     """Put a release together from contents whose kinds, ranges and sizes have been checked."""
     prior, design = manifest.prior, manifest.design
     budget = manifest.guarantee.read()
-    places = None if manifest.places is None else manifest.places.read(arrays)
+    bins = None if manifest.places is None else manifest.places.read(arrays)
     X, counts, at_nodes = check_rows(arrays["X"]), None, arrays
     rows = manifest._rows(X.shape[1])
     if rows is not None:
         counts = rows.counts
-    if places is not None:
-        X, counts = places.nodes, places.node_counts
-        if places.node_exposure is not None:
-            at_nodes = arrays | {"exposure": places.node_exposure}
+    if bins is not None:
+        X, counts = bins.nodes, bins.node_counts
+        if bins.node_exposure is not None:
+            at_nodes = arrays | {"exposure": bins.node_exposure}
     spec = ReleaseSpec(
         model=prior.read_model(arrays, X, counts, private=not math.isinf(budget.epsilon)),
-        places=places,
+        partition=bins,
         rows=rows,
         family=prior.read_family(arrays, arrays["X"][:1]),
         points=check_rows(arrays["points"], "points"),

@@ -66,7 +66,13 @@
     for (const each of document.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
   }
 
+  // Nothing can be planned before the form is complete.
+  function ready(complete) {
+    for (const id of ["find", "compare", "make"]) get(id).disabled = !complete;
+  }
+
   function fail({ message, field }, quiet) {
+    if (quiet) ready(false);
     if (quiet && !touched.has(field)) {
       say(`To see a plan: ${message}`);
       return;
@@ -95,6 +101,7 @@
       {
         quiet: true,
         first: (begun) => {
+          ready(true);
           get("cost").innerHTML = begun.html;
           get("cost").classList.remove("old");
         },
@@ -163,7 +170,8 @@
     const svg = get("people").querySelector("svg[data-choose]");
     if (!svg) return null;
     const [left, side, top, floor, x0, x1, y0, y1] = svg.dataset.frame.split(" ").map(Number);
-    return { svg, left, side, top, floor, x0, x1, y0, y1, names: JSON.parse(svg.dataset.choose) };
+    const whole = svg.dataset.whole.split(" ").map((each) => each === "1");
+    return { svg, left, side, top, floor, x0, x1, y0, y1, whole, names: JSON.parse(svg.dataset.choose) };
   }
 
   function inside(seen, event) {
@@ -225,12 +233,19 @@
       get("at").value = "";
     } else {
       const value = (at, from, to, lo, hi) => Number((lo + ((at - from) / (to - from)) * (hi - lo)).toPrecision(3));
-      const of = (name, lo, hi, count) => `${name}=${lo}:${hi}:${count}`;
+      // Whole numbers, such as ages, stay whole: the ends and every step between them.
+      const of = (at, lo, hi, count) => {
+        if (!seen.whole[at]) return `${seen.names[at]}=${lo}:${hi}:${count}`;
+        const from = Math.ceil(lo);
+        const step = Math.max(Math.ceil((Math.floor(hi) - from) / (count - 1)), 1);
+        const steps = Math.max(Math.floor((hi - from) / step), 1);
+        return `${seen.names[at]}=${from}:${from + step * steps}:${steps + 1}`;
+      };
       const xs = [a, b].map((at) => value(at, seen.left, seen.side, seen.x0, seen.x1));
       const ys = [c, d].map((at) => value(at, seen.floor, seen.top, seen.y0, seen.y1));
       get("at").value = flat
-        ? of(seen.names[0], ...xs, 31)
-        : `${of(seen.names[0], ...xs, 9)},${of(seen.names[1], ...ys, 9)}`;
+        ? of(0, ...xs, 31)
+        : `${of(0, ...xs, 9)},${of(1, ...ys, 9)}`;
     }
     changed({ target: get("at") });
   });
