@@ -24,13 +24,18 @@ def count_calls(monkeypatch, module, name):
 
 
 def count_designs(monkeypatch):
-    """Count the designs that are solved, by whatever solver."""
-    original, calls = plan.choose_design, []
+    """Count the designs that are solved, by whatever solver, roughly or not."""
+    original, rough, calls = plan.choose_design, mechanism.rough_bayes, []
 
     def counted(spec, **options):
         calls.append(spec.design)
         return original(spec, **options)
 
+    def counted_rough(*args, **options):
+        calls.append("bayes")
+        return rough(*args, **options)
+
     for module in (plan, mechanism):
         monkeypatch.setattr(module, "choose_design", counted)
+    monkeypatch.setattr(mechanism, "rough_bayes", counted_rough)
     return calls

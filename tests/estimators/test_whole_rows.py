@@ -315,6 +315,14 @@ def test_errors_about_y_quote_neither_inputs_nor_numbers(neighbours):
         assert "secret" not in said
 
 
+@pytest.mark.parametrize("table", [np.zeros(N), [0.0] * N, np.zeros((N, 1, 1)), np.zeros((N, 3))])
+def test_errors_about_tables_of_another_shape_do_not_say_how_many_rows_there_are(table):
+    model = maker(neighbours="add-remove", box=[(0, 1), (0, 1)])
+    with pytest.raises(ValueError, match="column") as error:
+        model.fit(table, Y, people=50)
+    assert str(N) not in str(error.value)
+
+
 def test_the_memory_of_a_release_holds_no_inputs():
     """No array of a fitted estimator has the bytes of an age."""
     model = maker().fit(X, Y)

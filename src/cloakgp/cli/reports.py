@@ -192,10 +192,12 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     console.print(grid)
     console.print()
     if report.holds:
+        about = f"about the outputs of any one of {release.spec.counted}"
+        if release.spec.rows is not None:
+            about = f"what changes by {relation(release.spec.rows)}"
         text = (
-            f"The guarantee holds: {release.published_values} numbers tell about the outputs of "
-            f"any one of {release.spec.counted}, no more than epsilon = "
-            f"{release.total_epsilon:.6g} and delta = {release.delta:g} "
+            f"The guarantee holds: {release.published_values} numbers tell {about}, no more than "
+            f"epsilon = {release.total_epsilon:.6g} and delta = {release.delta:g} "
             f"allow{_included(release)}. "
             "That the noise was drawn afresh has to be taken on trust."
         )

@@ -145,4 +145,11 @@ def private_batch(box: Box, X: Any, y: Any) -> PrivateRows:
         raise ParameterError(
             "data in blocks cannot be combined with {protect:'rows'} yet; read them into memory"
         )
+    shape = getattr(X, "shape", None)
+    # Without its shape: how many rows there are may be private.
+    if len(np.asarray(X, dtype=object).shape if shape is None else shape) != 2:
+        raise ParameterError(
+            "{X} must be a table with a column for each input of {box}; turn a single column into "
+            "a table with .reshape(-1, 1)"
+        )
     return PrivateRows(box.grid, box.values(X), y)

@@ -15,9 +15,11 @@ BOTH = 2
 GAUSSIAN = ("--mechanism", "gaussian")
 
 
-@pytest.mark.parametrize(("words", "solved"), [((), ["cells", "bayes"]), (GAUSSIAN, ["bayes"])])
+@pytest.mark.parametrize(
+    ("words", "solved", "exactly"), [((), ["cells", "bayes"], 0), (GAUSSIAN, ["bayes"], 1)]
+)
 def test_a_release_solves_each_design_once_and_publishes_what_was_shown(
-    words, solved, data, tmp_path, monkeypatch
+    words, solved, exactly, data, tmp_path, monkeypatch
 ):
     designs, bayes = count_designs(monkeypatch), count_calls(monkeypatch, "cloakgp.design", "bayes")
     shown, draw = [], Job.plan
@@ -25,7 +27,7 @@ def test_a_release_solves_each_design_once_and_publishes_what_was_shown(
     result = run("release", data, *SPEND, *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert designs == solved
-    assert len(bayes) == 1
+    assert len(bayes) == exactly  # a design that is only compared is solved roughly
     release = Release.load(tmp_path / "out" / "release.cloakgp")
     np.testing.assert_array_equal(release.sketch.matrix, shown[0].sketch.matrix)
 

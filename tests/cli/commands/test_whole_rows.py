@@ -66,6 +66,9 @@ def test_a_release_of_whole_rows_writes_a_folder_that_verifies(table, tmp_path, 
     verified = run("verify", out / "release.cloakgp", "--inputs", table)
     assert verified.exit_code == 0, verified.output
     assert "nothing to compare" in " ".join(verified.output.split())
+    table.write_text("age,region,height,who\nsecret,secret,secret,secret\n")
+    again = run("verify", out / "release.cloakgp", "--inputs", table)
+    assert (again.exit_code, again.output) == (verified.exit_code, verified.output)
 
 
 def test_settings_of_a_page_make_the_same_plan(table, tmp_path):
@@ -134,15 +137,15 @@ def test_whatever_stands_in_private_cells_is_read_in_silence(table, tmp_path):
         found, path = bins(odd)
         assert found[1:] == usual[1:]
         assert -1 <= found[0] < box.grid.bins
-    said = set()
-    for number, odd in enumerate(["31", *ODD]):
-        _, path = bins(odd)
+    said = []
+    for number, several in enumerate((["31"] * len(ODD), ODD)):
+        cells = [f'"{odd}","{odd}",100,{number}' for odd in several]
+        path.write_text("\n".join([lines[0], *cells, *lines[20:]]), errors="surrogateescape")
         out = tmp_path / f"out{number}"
-        more = ("--output", "height", "--out", out, "--yes", "--people", str(PEOPLE))
-        result = run("release", path, *PLAN, *more)
+        result = run("release", path, *PLAN, "--output", "height", "--out", out, "--yes")
         assert result.exit_code == 0, result.output
-        said.add(re.sub(r"out\d", "out", result.output))
-    assert len(said) == 1
+        said.append(result.output.replace(f"out{number}", "out"))
+    assert said[0] == said[1]
 
 
 def test_numbers_are_read_with_their_decimal_sign_and_owners_by_their_spelling(tmp_path):
@@ -155,7 +158,7 @@ def test_numbers_are_read_with_their_decimal_sign_and_owners_by_their_spelling(t
     path.write_text("age;height;who\n3,5;80;\n")
     with pytest.raises(CommandError, match="missing entries") as error:
         private_rows.read_private_rows(path, box, ["height"], "who", decimal=",")
-    assert not re.search(r"\d", str(error.value))
+    assert not re.search(r"\d", str(error.value).replace("UTF-8", ""))
 
 
 def test_owners_of_several_rows_are_protected_together(table, tmp_path):

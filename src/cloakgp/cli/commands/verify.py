@@ -58,7 +58,7 @@ def verify_command(
     not change it.
     """
     loaded = Release.load(release, check=False)
-    if inputs is None:
+    if inputs is None or loaded.spec.rows is not None:  # of whole rows no table is opened
         if exposure is not None:
             raise CommandError("--exposure is a column of the data; name them with --inputs")
         report = loaded.verify()
