@@ -85,7 +85,7 @@ def measurements(release: Published) -> list[Measurement]:
     if len(release.members) == 1:
         # The noise that was really added, should it be more than was needed.
         std = release.noisy.noise_std
-        places = release.spec.places
+        places = release.spec.partition
         return [
             _measurement(part, release.outputs, std, squares_of(part, places))
             for part in release.parts
@@ -95,7 +95,7 @@ def measurements(release: Published) -> list[Measurement]:
     first = 0
     for member in release.members:
         for part in member.parts:
-            squares += squares_of(part, member.spec.places, first)
+            squares += squares_of(part, member.spec.partition, first)
         first += len(member.spec.X)
     stacked = [np.vstack([part.sketch.rounded for part in m.parts]) for m in release.members]
     blocks = [heard(m.spec, T) for m, T in zip(release.members, stacked, strict=True)]

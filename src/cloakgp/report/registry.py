@@ -116,7 +116,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
                 "release_type_details": Open("whether these data are to be used again"),
                 "data_source_type": "Static",
                 "data_source_type_details": f"{spec.counted}."
-                if spec.groups is None or spec.places is not None
+                if spec.groups is None or spec.partition is not None
                 else f"{len(spec.X):,} rows of {spec.counted}.",
                 "access_type": "Non-interactive",
                 "access_type_details": (
