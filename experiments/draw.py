@@ -24,6 +24,7 @@ from cloakgp.release.decoder import Decoder
 from cloakgp.release.mixture import LEAST_WEIGHT, Mixture
 from cloakgp.release.release import Release
 from cloakgp.release.spec import ReleaseSpec
+from cloakgp.release.squares import Squares, weigh_noise
 from experiments.scores import OUTSIDE, mixture_quantile
 
 Array = NDArray[np.float64]
@@ -101,9 +102,9 @@ class Drawer:
 
     def posteriors(self, y: Array, count: int, rng: np.random.Generator) -> Iterator[Mixture]:
         """Yield what is known of f after each of ``count`` releases of y."""
-        facts = self._facts
-        for values in self._published(y, count, rng):
-            yield Mixture.by_evidence(self._decoders, prior_weights(facts), values)
+        prior, (s, learnt) = prior_weights(self._facts), self._learnt(y, count, rng)
+        for values, told in zip(s, learnt, strict=True):
+            yield Mixture.by_evidence(self._decoders, prior, values, learnt=told)
 
     def releases(self, y: Array, count: int, rng: np.random.Generator) -> Array:
         """Return the predictions of ``count`` releases of y, (count, P)."""
@@ -125,10 +126,11 @@ class Drawer:
         self, y: Array, count: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], Array, Array]:
         """Return the settings that releases believe in, how much, (count, K), and their means."""
-        s = self._published(y, count, rng)
+        s, learnt = self._learnt(y, count, rng)
         score = (
             np.log(prior_weights(self._facts))
             + np.array([seen.log_evidence(s) for seen in self._seen]).T
+            + np.array([np.zeros(1) if told is None else told[0] for told in learnt])
         )
         weights = np.exp(score - score.max(axis=1, keepdims=True))
         weights[weights < LEAST_WEIGHT] = 0.0
@@ -158,6 +160,35 @@ class Drawer:
     def _published(self, y: Array, count: int, rng: np.random.Generator) -> Array:
         """Return what ``count`` releases of y publish, (count, r)."""
         return self._told(y) + sketch_noise(self._facts, (count, len(self._T)), rng)
+
+    def _learnt(
+        self, y: Array, count: int, rng: np.random.Generator
+    ) -> tuple[Array, list[tuple[Array, Array] | None]]:
+        """Return what ``count`` releases publish, and what their squares say of each setting."""
+        facts, s = self._facts, self._published(y, count, rng)
+        if not (facts.squares and len(self._T)):
+            return s, [None] * count
+        found: list[tuple[Array, Array] | None] = []
+        for values, noise in zip(s, sketch_noise(facts, (count,), rng), strict=True):
+            squares = replace(self._squares, values=self._squared(y) + np.array([noise]))
+            found.append(weigh_noise(self._decoders, values, [squares], 0))
+        return s, found
+
+    @cached_property
+    def _squares(self) -> Squares:
+        """What squares are of, as a release tells it; their values are those of no release."""
+        v, places = np.abs(self._T).sum(axis=0), self._facts.partition
+        counts = np.ones(len(v))
+        if places is not None:
+            v, counts = np.repeat(v, places.nodes_each), places.node_counts
+        return Squares(np.zeros(1), self._facts.noise_std, v, counts, slice(0, len(v)))
+
+    def _squared(self, y: Array) -> Array:
+        """Return the sum of squares of y, before the noise, (1,)."""
+        q = (self._unit(y) - 0.5) ** 2
+        if self._place is not None:
+            q = np.bincount(self._place, q, minlength=self._T.shape[1])
+        return np.abs(self._T).sum(axis=0) @ q[:, None]
 
     def _told(self, y: Array) -> Array:
         """Return what is published of y, before the noise."""

@@ -26,14 +26,12 @@ from cloakgp.datasets import make_heights  # noqa: E402
 from cloakgp.privacy import (  # noqa: E402
     Counted,
     Labelled,
-    Noise,
     Query,
     Rows,
     gaussian_sigma,
 )
 from cloakgp.privacy import release as release_query  # noqa: E402
-from cloakgp.release.decode import decoder_for, decoders_for, prior_weights  # noqa: E402
-from cloakgp.release.mixture import Mixture  # noqa: E402
+from cloakgp.release.decode import decoder_for  # noqa: E402
 from experiments import (  # noqa: E402
     compare,
     confirm,
@@ -267,15 +265,7 @@ def test_a_draw_without_noise_is_what_the_core_would_publish(plan_and_data):
     plan, X, y = plan_and_data
     silent = Silent()
     drawn = releases(plan, X, y, X, 1, silent)[0]
-    noisy = release_sketch(
-        plan.sketch,
-        y[order_of(X)],
-        (40, 200),
-        plan.spec.budget,
-        noise=Noise(rehearsal=lambda scale, count: np.zeros(count, dtype=np.int64)),
-    )
-    decoders = decoders_for(plan.facts, plan.sketch.rounded)
-    wanted = Mixture.by_evidence(decoders, prior_weights(plan.facts), noisy.s).mean(X)
+    wanted = rehearsed(plan, X, y, silent).predict(X)
     np.testing.assert_allclose(drawn, wanted, atol=0.02)
 
 
@@ -612,3 +602,17 @@ def test_many_releases_at_once_are_single_ones():
         np.testing.assert_allclose(means[k], one.mean(at), rtol=1e-8)
         np.testing.assert_allclose(low[k], one.quantile(at, 0.025), rtol=1e-6)
         np.testing.assert_allclose(high[k], one.quantile(at, 0.975), rtol=1e-6)
+
+
+def test_what_squares_say_is_what_a_release_makes_of_them():
+    """Without noise, a draw is the release that the package makes."""
+    rng, silent = np.random.default_rng(0), Silent()
+    X = rng.uniform(0.0, 10.0, (60, 1))
+    y, at = rng.uniform(20.0, 90.0, 60), np.linspace(0.0, 10.0, 7)[:, None]
+    plan = PrivateGPRegressor(bounds=(0.0, 100.0), epsilon=3.0).plan(X)
+    made = rehearsed(plan, X, y, silent)
+    assert made.noisy.squares is not None
+    drawn = next(Drawer(plan, X, at).posteriors(y, 1, silent))
+    for of in ("curve", "person"):
+        low = drawn.quantile(at, 0.025, of_people=of == "person")
+        np.testing.assert_allclose(low, made.predict_interval(at, of=of)[0], rtol=1e-5)
