@@ -24,7 +24,7 @@ from cloakgp.release.decoder import Decoder
 from cloakgp.release.mixture import LEAST_WEIGHT, Mixture
 from cloakgp.release.release import Release
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.squares import Squares, weigh_noise
+from cloakgp.release.squares import Squares, as_squares, weigh_noise
 from experiments.scores import OUTSIDE, mixture_quantile
 
 Array = NDArray[np.float64]
@@ -177,11 +177,8 @@ class Drawer:
     @cached_property
     def _squares(self) -> Squares:
         """What squares are of, as a release tells it; their values are those of no release."""
-        v, places = np.abs(self._T).sum(axis=0), self._facts.partition
-        counts = np.ones(len(v))
-        if places is not None:
-            v, counts = np.repeat(v, places.nodes_each), places.node_counts
-        return Squares(np.zeros(1), self._facts.noise_std, v, counts, slice(0, len(v)))
+        facts = self._facts
+        return as_squares(self._T, np.zeros(1), facts.noise_std, facts.partition)[0]
 
     def _squared(self, y: Array) -> Array:
         """Return the sum of squares of y, before the noise, (1,)."""

@@ -10,6 +10,19 @@ import pytest
 
 import cloakgp
 
+#: A command that needs all of them, and no file.
+PLAN = [
+    "plan",
+    "--protect",
+    "rows",
+    "--box",
+    "age=0,90",
+    "--people",
+    "100",
+    "--bounds",
+    "40,200",
+    "--no-compare",
+]
 #: Modules in the order in which they are loaded, from the door to the last of them.
 MOMENTS = [
     "typer",
@@ -31,7 +44,7 @@ def heeding():
 def test_an_interrupt_during_start_up_prints_no_traceback(module):
     """The interpreter reports each module that it has loaded, so the moment needs no clock."""
     process = subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-m", "cloakgp", "--help"],
+        [sys.executable, "-X", "importtime", "-m", "cloakgp", *PLAN],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

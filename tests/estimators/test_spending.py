@@ -18,7 +18,7 @@ TABLE = read_table(X)
 
 
 def noise(model, release_id="r1"):
-    return noise_for(model, model.plan(X), TABLE, release_id)
+    return noise_for(model, model.plan(X), TABLE.identity, release_id)
 
 
 def model(**settings):

@@ -517,3 +517,15 @@ def test_the_same_rows_may_be_released_again_without_a_word():
         warnings.simplefilter("error")
         for _ in range(2):
             maker().fit(X, Y)
+
+
+def test_an_error_of_a_conversion_quotes_nothing():
+    """Dates that no library can turn into moments: the largest 32-bit day of Arrow."""
+    arrow = pytest.importorskip("pyarrow")
+    days = arrow.array([18_000, 2_147_483_647], type=arrow.int32()).cast(arrow.date32())
+    box = {"day": ("2019-01-01", "2020-01-01")}
+    model = PrivateGPRegressor(bounds=(0, 1), protect="rows", box=box)
+    with pytest.raises(ValueError, match="cannot be turned into values") as caught:
+        model.fit(arrow.table({"day": days}), [0.0, 1.0])
+    assert caught.value.__context__ is None
+    assert "2147483647" not in str(caught.value)

@@ -174,7 +174,7 @@ def test_a_preview_is_the_plan_at_that_epsilon_and_no_release_takes_it(planner, 
     assert plan.epsilon == 2.0
     assert plan.forecast_rmse == pytest.approx(exact.forecast_rmse, rel=1e-2)
     with pytest.raises(ValueError, match="not made by an estimator"):
-        plan.check_same(exact.request)
+        plan.check_same(exact.table, exact.settings)
     assert planner.preview(asked(planner, epsilon="2"), quiet) is plan
 
 

@@ -83,8 +83,20 @@ class Box:
 
     def values(self, X: Any) -> list[NDArray[Any]]:
         """Return the columns of a private table as they are, for the core; none is looked at."""
-        series = series_of(X, self.names, len(self.inputs))
-        return [np.asarray(column.to_numpy()) for column in series]
+        found = None
+        try:
+            series = series_of(X, self.names, len(self.inputs))
+            found = [np.asarray(column.to_numpy()) for column in series]
+        except (KeyboardInterrupt, SystemExit, ParameterError):
+            raise
+        except BaseException:  # of Rust, too, where it panics
+            pass  # raise below, outside, so that no context carries private values
+        if found is None:
+            raise ValueError(
+                "a column of X cannot be turned into values of NumPy; give dates as days or as "
+                "microseconds, and other columns as numbers, booleans or strings"
+            )
+        return found
 
     def describe(self) -> str:
         """Say where inputs may lie, in words."""

@@ -6,7 +6,7 @@ each counts.  With a likelihood, the settings that may count are settled by Newt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -162,18 +162,25 @@ def posterior_weights(
     return weights
 
 
-def simulated_variances(decoders: Sequence[Decoder], prior: Array, points: Array) -> Array:
+def simulated_variances(
+    decoders: Sequence[Decoder],
+    prior: Array,
+    points: Array,
+    learn: Callable[[NDArray[np.intp], Array], Array] | None = None,
+) -> Array:
     """Return the variances of f that made-up releases would state at ``points``, (n, P).
 
     Each is a draw from the model itself: a setting by its prior weight, then s ~ N(E s, cov s)
     under it.  Decoding does not know the setting, and weighs all of them by the evidence of s.
-    What only depends on the settings is worked out once for all draws.
+    What only depends on the settings is worked out once for all draws.  ``learn`` makes up squares,
+    too, given the settings of the draws and s, and says what they tell of each setting, (n, k).
     """
     which = np.searchsorted(np.cumsum(prior), (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS)
     which = np.minimum(which, len(decoders) - 1)
     z = np.random.default_rng(0).standard_normal((SIMULATIONS, len(decoders[0].T)))
     s = np.array([decoders[k].draw(each) for k, each in zip(which, z, strict=True)]).T  # (r, n)
-    weights = posterior_weights(decoders, prior, s)  # (n, k)
+    told = 0.0 if learn is None else learn(which, s)
+    weights = posterior_weights(decoders, prior, s, told)  # (n, k)
     mean, square = np.zeros((2, len(points), SIMULATIONS))
     origin = decoders[0].unit * decoders[0].prior_mean
     for decoder, share in zip(decoders, weights.T, strict=True):

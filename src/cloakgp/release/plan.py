@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -40,6 +40,7 @@ from cloakgp.release.mixture import simulated_variances
 from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
+from cloakgp.release.squares import as_squares, weigh_made_up
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
 
@@ -653,13 +654,21 @@ class Plan:
                 for cases in self._cases(points)
             ]
         else:
+            prior = prior_weights(spec)
             drawn = [
-                simulated_variances(each, prior_weights(spec), points) for each in self._decoders
+                simulated_variances(each, prior, points, self._learning(each))
+                for each in self._decoders
             ]
             stated = [(np.full(len(one), 1.0 / len(one)), np.sqrt(one)) for one in drawn]
         if points is self.points:
             self.found["stated"] = stated
         return stated
+
+    def _learning(self, decoders: list[Decoder]) -> Callable[..., Array] | None:
+        """Return what makes up sums of squares and weighs settings by them, if there are any."""
+        spec, T = self.spec, self.sketch.rounded
+        squares = as_squares(T, np.zeros(len(spec.lo)), spec.noise_std, spec.partition)
+        return partial(weigh_made_up, decoders, squares[0]) if spec.squares and squares else None
 
     @property
     def _decoders(self) -> list[list[Decoder]]:

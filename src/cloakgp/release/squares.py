@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
 
 from cloakgp.data.kd_tree import grow
 from cloakgp.data.partition import Partition
@@ -85,6 +86,29 @@ def weigh_noise(
     return top[:, 0] + np.log(shares.mean(axis=1)), scatter
 
 
+def weigh_made_up(
+    decoders: Sequence[Decoder], squares: Squares, which: NDArray[np.intp], s: Array
+) -> Array:
+    """Return log p(q | s) under each setting, (n, k), for q drawn under settings ``which`` (n,).
+
+    ``s`` (r, n) are made-up sketches of the same draws.
+    """
+    scatter = np.array([decoder.model.scatter for decoder in decoders])
+    nodes = group_people(decoders[0], squares)
+    prior, total = _PriorCovariance(nodes.points), nodes.weights.sum() / nodes.width**2
+    found = [moments(decoder, s, nodes, prior.of(decoder)) for decoder in decoders]
+    expected, variance = (np.array(part) for part in zip(*found, strict=True))  # (k, n)
+    variance = variance + squares.noise_std**2
+    draws = np.arange(len(which))
+    z = np.random.default_rng(1).standard_normal(len(which))
+    q = expected[which, draws] + np.sqrt(variance[which, draws]) * z
+    more = (_levels(scatter) - scatter[:, None]) * total  # (k, R)
+    off = (q - expected)[..., None] - more[:, None]  # (k, n, R)
+    logs = -0.5 * (off**2 / variance[..., None] + np.log(variance)[..., None])
+    weights: Array = (logsumexp(logs, axis=-1) - np.log(logs.shape[-1])).T
+    return weights
+
+
 def _levels(scatter: Array) -> Array:
     """Return the variances that each of a family's levels stands for, (k, R)."""
     known = np.unique(scatter[scatter > 0.0])
@@ -103,14 +127,23 @@ def _levels(scatter: Array) -> Array:
 def squares_of(part: Part, places: Partition | None, first: int = 0) -> list[Squares]:
     """Return what was published of squares, if anything; the rows of X begin with the ``first``."""
     sketch, noisy = part
-    v = np.abs(sketch.rounded).sum(axis=0)
-    if noisy.squares is None or not v.any():
+    if noisy.squares is None:
+        return []
+    values = np.ldexp(noisy.squares.astype(np.float64), -noisy.bits)
+    return as_squares(sketch.rounded, values, noisy.noise_std, places, first)
+
+
+def as_squares(
+    T: Array, values: Array, noise_std: float, places: Partition | None, first: int = 0
+) -> list[Squares]:
+    """Return sums of squares beside a sketch T, unless nobody is in it."""
+    v = np.abs(T).sum(axis=0)
+    if not v.any():
         return []
     counts = np.ones(len(v))
     if places is not None:
         v, counts = np.repeat(v, places.nodes_each), places.node_counts
-    values = np.ldexp(noisy.squares.astype(np.float64), -noisy.bits)
-    return [Squares(values, noisy.noise_std, v, counts, slice(first, first + len(v)))]
+    return [Squares(values, noise_std, v, counts, slice(first, first + len(v)))]
 
 
 def moments(decoder: Decoder, s: Array, nodes: Nodes, covariance: Array) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from scipy.special import ndtr
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
+from cloakgp.privacy import Spend, total_guarantee
 from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
@@ -367,9 +368,16 @@ def _meaning(release: Published) -> str:
         )
         words = words.replace("equally likely values", "equally likely possibilities")
     if rows is not None and rows.neighbours == "add-remove":
+        words = words.replace(
+            "with other data of one person", "without one person, or with one more"
+        )
+        twice = "twice the epsilon"
+        if sigma:  # of Gaussian noise, twice the epsilon might not do for the same delta
+            spend = Spend.of(release.spec.budget, "add-remove")
+            twice = epsilon_and_delta(total_guarantee([spend], delta), delta)
         words += (
             "\n- The two possibilities are that the person is in the data with a certain row, or "
-            "is not. For two different rows of a person they hold with twice the epsilon."
+            f"is not. For two different rows of a person they hold with {twice}."
         )
     return (
         "## What the figures mean\n\n"

@@ -163,7 +163,7 @@ def test_unknown_and_missing_levels_are_other_or_nowhere():
     assert REGION.places(told).tolist() == [1, 2, 2, 2, 2, 0]
     assert Levels(["north", "south"]).places(told).tolist() == [1, -1, -1, -1, -1, 0]
     assert SMOKER.places(as_objects([True, "TRUE", np.False_, "false", 1, 0, None])).tolist() == [
-        *(1, 1, 0, 0, -1, -1, -1)
+        *(1, 1, 0, 0, 1, 0, -1)  # booleans among numbers are numbers
     ]
     assert SMOKER.places(np.array([True, False])).tolist() == [1, 0]
 
@@ -178,7 +178,7 @@ def test_a_grid_numbers_all_combinations_and_a_row_without_a_part_has_no_bin():
     grid = Grid([AGE, REGION, SMOKER])
     assert grid.bins == 9 * 3 * 2
     ages = np.array([5.0, 15.0, np.nan, 95.0])
-    found = grid.places([ages, as_objects(["north", "x", "north", "south"]), as_objects([1] * 4)])
+    found = grid.places([ages, as_objects(["north", "x", "north", "south"]), as_objects([2] * 4)])
     assert found.tolist() == [-1, -1, -1, -1]
     flags = as_objects([True, False, True, True])
     found = grid.places([ages, as_objects(["north", "x", "north", "south"]), flags])
@@ -222,3 +222,58 @@ def test_an_axis_of_others_is_refused():
 
     with pytest.raises(ValueError, match="one or more of Interval"):
         Grid([Loud(0, 1, 2)])
+
+
+#: Columns as libraries make them, of values that other types of column may hold as well.
+TYPED = {
+    "booleans": np.array([True, False]),
+    "whole": np.array([3, -1, 2**53 + 1]),
+    "bytes": np.array([3, 200], dtype=np.uint8),
+    "floats": np.array([0.1, np.nan, np.inf, 7.0]),
+    "short floats": np.array([0.1, 0.3, 1.0], dtype=np.float32),
+    "half floats": np.array([0.1, 0.3], dtype=np.float16),
+    "complex": np.array([5.0, 7.0, 1j]),
+    "nanoseconds": np.array(
+        ["2020-01-01T23:59:59.999999999", "1960-01-01T23:59:59.999999999"], "M8[ns]"
+    ),
+    "microseconds": np.array(
+        ["2020-01-01T12:00:00.000001", "0001-01-01", "9999-12-31T23:59:59.999999"], "M8[us]"
+    ),
+    "seconds": np.array([2**62, 0, -(2**62)], "M8[s]"),
+    "days": np.array(["2020-01-01", "NaT", "9999-12-31"], "M8[D]"),
+    "years": np.array([502_000, 50, -3000], "M8[Y]"),
+    "weeks": np.array([2**61, 3], "M8[W]"),
+    "spans": np.array([5, 10**9], "m8[ns]"),
+    "seconds passed": np.array([5, 86_400], "m8[s]"),
+}
+AXES = {
+    "numbers": Interval(0.0, 10.0, 7),
+    "many parts": Interval(0.0, 1.0, 1 << 18),
+    "dates": Interval(-4000.0, 20_000.0, 24_000, dates=True),
+    "levels": Levels(
+        ["0.1", "3", "true", "0", "2020-01-01", "2020-01-01 00:00:00", "0 days 00:00:05", "5"]
+    ),
+    "flags": Flags(),
+}
+
+
+@pytest.mark.parametrize("kind", TYPED)
+@pytest.mark.parametrize("axis", AXES)
+def test_another_value_of_any_type_moves_nobody_else(kind, axis):
+    """One person's odd entry makes a column of objects; everybody else stays where they were."""
+    column, axis = TYPED[kind], AXES[axis]
+    typed = axis.places(column).tolist()
+    series = pd.Series(column) if kind not in ("seconds", "years", "weeks") else None
+    objects = [list(column)] + ([] if series is None else [series.tolist()])
+    for odd in ("unknown", 1j, None, 10**400, pd.Timestamp("2020-05-01"), b"x"):
+        for values in objects:
+            other = np.empty(len(values) + 1, dtype=object)
+            other[:] = [*values, odd]
+            assert axis.places(other).tolist()[:-1] == typed
+
+
+def test_booleans_among_numbers_are_the_same_flags_and_levels():
+    for axis in (Flags(), Levels(["true", "false"])):
+        alone = axis.places(np.array([True, False]))
+        assert axis.places(np.array([True, False, 2]))[:2].tolist() == alone.tolist()
+        assert axis.places(np.array([True, False, "x"]))[:2].tolist() == alone.tolist()

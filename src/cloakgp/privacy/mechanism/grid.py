@@ -30,7 +30,13 @@ MOST_BINS = 1 << 20
 NOWHERE = -1
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _EPOCH = datetime.datetime(1970, 1, 1)
-_WORDS = ("true", "false")
+#: Days from 1970 of Python's first and after its last day, and what is far beyond.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_897
+_MOST_DAYS, _MOST_YEARS = 10**7, 10**5
+_UNITS = [(unit, 1) for unit in ("Y", "M", "D", "h", "m", "s", "ms", "us", "ns")]
+#: What is a date or a span of time, and neither a number nor a label.
+_TIMES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
+_WORDS = {"true": 1.0, "false": 0.0}
 
 
 # Proof: grid.md
@@ -177,7 +183,7 @@ class Flags(Axis):
     parts = 2
 
     def places(self, values: NDArray[Any]) -> Places:
-        known = {"false": 0.0, "0": 0.0, "true": 1.0, "1": 1.0}
+        known = {"0": 0.0, "1": 1.0}
         found = _read(values, lambda value: known.get(_as_label(value) or "", math.nan))
         return np.where(np.isnan(found), NOWHERE, found).astype(np.int64)
 
@@ -257,21 +263,39 @@ def _read(values: NDArray[Any], one: Callable[[Any], float]) -> Floats:
                 return np.asarray(values, dtype=np.float64)
         values, which = np.unique(values, return_inverse=True)
         return np.array([one(value) for value in values.tolist()], dtype=np.float64)[which.ravel()]
-    if values.dtype.kind == "M" and one is _as_days:
-        with np.errstate(all="ignore"):
-            steps = values.astype("datetime64[us]")
-            days = steps.astype(np.int64) / _MICROSECONDS_PER_DAY
-        return np.where(np.isnat(steps), np.nan, days)
+    if values.dtype.kind in "mM":
+        if one is _as_days and values.dtype.kind == "M":
+            return _days(values)
+        return np.full(len(values), np.nan)  # neither numbers nor labels
     with warnings.catch_warnings():  # of conversions: they would speak of single values
         warnings.simplefilter("ignore")
         return np.array([one(value) for value in values.tolist()], dtype=np.float64)
 
 
 # Proof: grid.md
+def _days(dates: NDArray[np.datetime64]) -> Floats:
+    """Return NumPy's dates as days since 1970, cut to microseconds, NaN beyond Python's years."""
+    if np.datetime_data(dates.dtype) not in _UNITS:
+        return np.full(len(dates), np.nan)
+    with np.errstate(all="ignore"):
+        steps = dates.astype("datetime64[us]").astype(np.int64)
+        # Casts of dates far out wrap around without a word.
+        near = np.abs(dates.astype("datetime64[D]").astype(np.int64)) < _MOST_DAYS
+        near &= np.abs(dates.astype("datetime64[Y]").astype(np.int64)) < _MOST_YEARS
+    near &= (steps >= _FIRST_DAY * _MICROSECONDS_PER_DAY) & (~np.isnat(dates))
+    near &= steps < _LAST_DAY * _MICROSECONDS_PER_DAY
+    return np.where(near, steps.astype(np.float64) / _MICROSECONDS_PER_DAY, np.nan)
+
+
+# Proof: grid.md
 def _as_number(value: Any) -> float:
     """Return a value as a float, NaN if it is none."""
     try:
-        return math.nan if isinstance(value, complex) else float(value)
+        if isinstance(value, _TIMES):
+            return math.nan
+        if isinstance(value, complex | np.complexfloating):
+            return float(value.real) if value.imag == 0 else math.nan
+        return float(value)
     except OverflowError:  # 10^400
         return math.inf if value > 0 else -math.inf
     except Exception:
@@ -282,16 +306,18 @@ def _as_number(value: Any) -> float:
 def _as_days(value: Any) -> float:
     """Return a date or time as days since 1970, in UTC if it has a zone; NaN if it is none."""
     try:
+        if isinstance(value, np.datetime64):
+            return float(_days(np.array([value]))[0])
         if isinstance(value, str):
             value = datetime.datetime.fromisoformat(value.strip())
-        if isinstance(value, np.datetime64):
-            value = value.astype("datetime64[us]").item()
         if not isinstance(value, datetime.datetime):
             value = datetime.datetime.combine(value, datetime.time())
         if value.tzinfo is not None:
-            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-        days: float = (value - _EPOCH) / datetime.timedelta(days=1)
-        return float(days)
+            value = value.astimezone(datetime.UTC)
+        # Times of pandas are finer than microseconds; what is finer is cut, as NumPy does.
+        date, time = (value.year, value.month, value.day), (value.hour, value.minute, value.second)
+        since = datetime.datetime(*date, *time, value.microsecond) - _EPOCH
+        return float(since // datetime.timedelta(microseconds=1)) / _MICROSECONDS_PER_DAY
     except Exception:
         return math.nan
 
@@ -300,14 +326,18 @@ def _as_days(value: Any) -> float:
 def _as_label(value: Any) -> str | None:
     """Return how a value is written, the same whatever type its column has; None if missing."""
     try:
-        if isinstance(value, bool | np.bool_):
-            return str(bool(value)).lower()
-        text = value if isinstance(value, str) else str(value)
-        number = _as_number(text)
-        if not math.isnan(number) and math.isfinite(number):
+        if isinstance(value, _TIMES):
+            return None
+        # A column of booleans becomes one of numbers, or of words, if another value is one.
+        if isinstance(value, int | float | complex | np.number | np.bool_):
+            text, number = "", _as_number(value)
+        else:
+            text = value if isinstance(value, str) else str(value)
+            number = _WORDS.get(text.lower(), _as_number(text))
+        if not math.isnan(number):
             return str(int(number)) if number.is_integer() else repr(number)
         if value is None or text in ("", "nan", "NaN", "NaT", "<NA>", "None"):
             return None
-        return text.lower() if text.lower() in _WORDS else text
+        return text
     except Exception:
         return None
