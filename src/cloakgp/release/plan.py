@@ -204,7 +204,10 @@ class Plan:
 
     @property
     def spends(self) -> tuple[Spend, ...]:
-        """What would be spent, in order; not what was spent on bounds before."""
+        """What would be spent, in order; not what was spent on bounds before.
+
+        Of whole rows it is about ``neighbours``: a ledger counts what replacing costs.
+        """
         if self.choice is not None:
             return self.choice.spends
         return (Spend.of(self.spec.budget),)

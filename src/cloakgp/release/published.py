@@ -95,7 +95,10 @@ class Published:
 
     @property
     def spends(self) -> tuple[Spend, ...]:
-        """What it cost each person in it, in the order in which it was spent."""
+        """What it cost each person in it, in the order in which it was spent.
+
+        Of whole rows it is about ``neighbours``: a ledger counts what replacing costs.
+        """
         if self.noisy.mechanism == "laplace":
             return (*self.choices, Spend("pure", self.noisy.epsilon))
         # Parts of a budget have √k times the noise, and together tell as much as one without that.
