@@ -44,9 +44,10 @@ def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
     rows_of = plan.spec.rows if isinstance(plan, Plan) else None
     if rows_of is not None:
         whose = f"everybody in the table, for {relation(rows_of)}"
+    unit = plan.spec.privacy_unit if isinstance(plan, Plan) else plan.privacy_unit
     question = (
         f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} "
-        f"({in_other_units(plan.spends)}) of the privacy of {whose}. What is published cannot be "
+        f"({in_other_units(plan.spends)}) of the privacy of {unit.told(whose)}. What is published cannot be "
         f"taken back.\n{before}Release now?"
     )
     return confirm(question)

@@ -77,7 +77,7 @@ def statement(release: Published) -> str:
         _noise(release),
         _checking(release),
     ]
-    return "\n\n".join(parts) + "\n"
+    return release.spec.privacy_unit.told("\n\n".join(parts) + "\n")
 
 
 def best_guess(sigma: float) -> float:

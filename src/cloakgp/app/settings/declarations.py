@@ -225,6 +225,12 @@ class Settings:
     cap: float | None = setting(
         readers.LIMIT, "Counts above the cap are clipped to it", panel=GUARANTEE
     )
+    unit: tuple[str, ...] = setting(
+        readers.NAMES,
+        "What to call those who are protected, and its plural if it is irregular (default: person)",
+        default=(),
+        panel=GUARANTEE,
+    )
     epsilon: float | None = setting(readers.NUMBER, "Privacy budget: epsilon", panel=GUARANTEE)
     delta: float | None = setting(
         readers.NUMBER, "Privacy budget: delta of Gaussian noise", panel=GUARANTEE

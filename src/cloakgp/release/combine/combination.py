@@ -105,7 +105,8 @@ class Combination(Release, of=Numbers, several=True):
     def __repr__(self) -> str:
         kind = "private" if self.private else "NOT PRIVATE"
         return (
-            f"{type(self).__name__}({len(self.members)} releases, {self.spec.people} people, "
+            f"{type(self).__name__}({len(self.members)} releases, {self.spec.people} "
+            f"{self.spec.privacy_unit.many}, "
             f"{self.published_values} values, epsilon={self.total_epsilon:g}, "
             f"delta={self.delta:g}, {kind})"
         )
