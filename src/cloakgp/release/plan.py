@@ -206,11 +206,11 @@ class Plan:
     def spends(self) -> tuple[Spend, ...]:
         """What would be spent, in order; not what was spent on bounds before.
 
-        Of whole rows it is about ``neighbours``: a ledger counts what replacing costs.
+        Counted as a ledger does: where one person is replaced, whatever ``neighbours`` are.
         """
         if self.choice is not None:
             return self.choice.spends
-        return (Spend.of(self.spec.budget),)
+        return (Spend.of(self.spec.budget, self.spec.neighbours),)
 
     @property
     def delta(self) -> float:

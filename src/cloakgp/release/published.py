@@ -97,13 +97,14 @@ class Published:
     def spends(self) -> tuple[Spend, ...]:
         """What it cost each person in it, in the order in which it was spent.
 
-        Of whole rows it is about ``neighbours``: a ledger counts what replacing costs.
+        Counted as a ledger does: where one person is replaced, whatever ``neighbours`` are.
         """
         if self.noisy.mechanism == "laplace":
-            return (*self.choices, Spend("pure", self.noisy.epsilon))
-        # Parts of a budget have √k times the noise, and together tell as much as one without that.
-        drawn = Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
-        return (*self.choices, drawn)
+            drawn = Spend("pure", self.noisy.epsilon)
+        else:
+            # Parts of a budget have √k times the noise, and tell as much as one without that.
+            drawn = Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
+        return (*self.choices, drawn.replacing(self.spec.neighbours))
 
     @property
     def published_values(self) -> int:
