@@ -30,6 +30,7 @@ from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, gaussian_sigma
 from cloakgp.privacy.mechanism import release as core
 from cloakgp.release.file.archive import write_archive
+from cloakgp.release.statement import in_other_units
 
 pytestmark = pytest.mark.usefixtures("few_settings")
 
@@ -504,6 +505,10 @@ def test_a_ledger_counts_what_replacing_costs_and_keeps_no_inputs(mechanism, tmp
         spent = Spend.of(budget, neighbours)
         # Plan and release say the same as the ledger.
         assert model.release_.spends == model.plan(people=N).spends == (spent,)
+        # Units of a statement are about its own neighbours.
+        own = in_other_units([Spend.of(budget)])
+        for said in (model.release_.statement(), model.plan(people=N).summary()):
+            assert own in said
         assert facts["spends"] == [{"kind": spent.kind, "size": spent.size}]
         more = {"laplace": 2.0, "gaussian": 2.0**0.5}[mechanism]
         factor = more if neighbours == "add-remove" else 1.0
