@@ -105,7 +105,7 @@ def test_of_a_cap_without_delta_all_is_left_for_laplace_noise(tmp_path):
     )
     text = works("show", path, "heights")
     assert text.split("left for one more: Laplace")[1].split()[0] == "1.5"
-    assert "Gaussian" not in text
+    assert "one more: Gaussian" not in text
 
 
 def test_show_lists_all_data_sets_and_json_is_one_object(spent):
