@@ -83,9 +83,10 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
         say(console, f"The {len(spec.X)} rows{used} belong to {spec.counted}.")
     say(
         console,
-        f"An attacker who has narrowed one {spec.privacy_unit.one} down to two equally likely values would guess "
-        f"right at most {math.ceil(1000.0 * guess_at(spec.budget)) / 10.0:g} % of the "
-        "time; tossing a coin gives 50 %.",
+        f"An attacker who has narrowed one {spec.privacy_unit.one} down to two equally likely "
+        "values would guess right at most "
+        f"{math.ceil(1000.0 * guess_at(spec.budget)) / 10.0:g} % of the time; tossing a coin "
+        "gives 50 %.",
     )
     frame = _points(plan)
     names = settings.output if len(settings.output) == len(spec.lo) else range(len(spec.lo))
@@ -159,7 +160,7 @@ def show_release(
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
         f"{release.delta:g} ({in_other_units(*release.cases)}), for {_what_changes(release)}"
         f"{_included(release)}.\n"
-        f"Certificate: {certificate(release)} ({release.status}).\n"
+        f"Certificate: {release.spec.privacy_unit.told(certificate(release))} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
     if settings is not None and (left := what_is_left(settings)):

@@ -77,7 +77,8 @@ def statement(release: Published) -> str:
         _noise(release),
         _checking(release),
     ]
-    return release.spec.privacy_unit.told("\n\n".join(parts) + "\n")
+    spec = release.spec
+    return spec.privacy_unit.told("\n\n".join(parts) + "\n", spec.names)
 
 
 def best_guess(sigma: float) -> float:

@@ -36,6 +36,7 @@ from cloakgp.privacy.mechanism.calibration import Calibration
 from cloakgp.release.bounds_plan import BoundsGrid
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Task
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 
 Estimator = PrivateGPRegressor | PrivateGPClassifier | PrivateGPCountRegressor
 ESTIMATORS: dict[Task, type[Estimator]] = {
@@ -318,6 +319,11 @@ class Settings:
     def owners(self) -> str | None:
         """The column of owners; None if there is none, whether that was said or not."""
         return None if self.groups == NO_OWNERS else self.groups
+
+    @property
+    def privacy_unit(self) -> PrivacyUnit:
+        """What sentences call those who are protected."""
+        return PrivacyUnit.of(self.unit) if self.unit else PERSON
 
     @property
     def found_levels(self) -> tuple[str, ...]:

@@ -46,7 +46,8 @@ def combined_statement(combination: Combination) -> str:
         _made(combination),
         _checking(combination),
     ]
-    return combination.spec.privacy_unit.told("\n\n".join(sections) + "\n")
+    spec = combination.spec
+    return spec.privacy_unit.told("\n\n".join(sections) + "\n", spec.names)
 
 
 def for_whom(combination: Published) -> str:

@@ -265,7 +265,7 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
         inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
         rate=spec.outcome.rate if isinstance(spec.outcome, Counts) else "mean",
         box=None if spec.rows is None else BoxCodec.of(spec.rows),
-        privacy_unit=None if spec.privacy_unit == PERSON else tuple(spec.privacy_unit),
+        privacy_unit=None if spec.privacy_unit == PERSON else (*spec.privacy_unit,),
     )
 
 
