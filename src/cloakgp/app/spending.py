@@ -17,8 +17,8 @@ from typing import Any
 from cloakgp.app.settings import Settings
 from cloakgp.app.wording import explained
 from cloakgp.errors import CommandError, Message, ReleaseFileError, brief, printable
-from cloakgp.estimators.steps import mechanisms_for
-from cloakgp.privacy import Ledger, gaussian_epsilon, gaussian_sigma
+from cloakgp.estimators.steps import budgets_for
+from cloakgp.privacy import Ledger, gaussian_epsilon
 from cloakgp.privacy.ledger import Balance, LedgerError, Receipt, rounded_down
 
 #: A request above the rest of the budget by this factor is refused whatever the rounding.
@@ -132,12 +132,11 @@ def what_is_left(settings: Settings) -> str:
 def least_cost(estimator: Any, balance: Balance) -> tuple[float, float]:
     """Return what a release would cost at least, whichever noise is chosen, and what is left."""
     costs = []
-    for mechanism in mechanisms_for(estimator):
-        if mechanism == "laplace":
-            costs.append((float(estimator.epsilon), balance.remaining_pure))
+    for budget in budgets_for(estimator):
+        if budget.mechanism == "laplace":
+            costs.append((budget.epsilon, balance.remaining_pure))
         elif balance.delta > 0.0:
-            sigma = gaussian_sigma(estimator.epsilon, estimator.delta, estimator.calibration)
-            costs.append((gaussian_epsilon(sigma, balance.delta), balance.remaining))
+            costs.append((gaussian_epsilon(budget.sigma, balance.delta), balance.remaining))
     if not costs:
         raise CommandError(
             Message("a cap without delta is for {mechanism:laplace}: Gaussian noise needs a delta")

@@ -18,7 +18,7 @@ from cloakgp.cli.terminal import ask, confirm
 from cloakgp.errors import CommandError
 from cloakgp.release.plan import Plan
 from cloakgp.release.search_plan import SearchPlan
-from cloakgp.release.statement import relation
+from cloakgp.release.statement import in_other_units, relation
 
 
 def check_consent(yes: bool) -> None:
@@ -45,8 +45,9 @@ def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
     if rows_of is not None:
         whose = f"everybody in the table, for {relation(rows_of)}"
     question = (
-        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} of the privacy "
-        f"of {whose}. What is published cannot be taken back.\n{before}Release now?"
+        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} "
+        f"({in_other_units(plan.spends)}) of the privacy of {whose}. What is published cannot be "
+        f"taken back.\n{before}Release now?"
     )
     return confirm(question)
 

@@ -41,6 +41,7 @@ from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
 from cloakgp.release.squares import as_squares, weigh_made_up
+from cloakgp.release.statement import in_other_units
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
 
@@ -211,6 +212,13 @@ class Plan:
         if self.choice is not None:
             return self.choice.spends
         return (Spend.of(self.spec.budget),)
+
+    def _every_spend(self) -> tuple[Spend, ...]:
+        """Return what would be spent, with what was spent on bounds before; nothing of a trial."""
+        if self.spec.noise_std == 0.0:
+            return ()
+        before = self.choice is None and self.bounds_choice is not None
+        return (*(self.bounds_choice.spends if before else ()), *self.spends)  # type: ignore[union-attr]
 
     @property
     def delta(self) -> float:
@@ -406,7 +414,13 @@ class Plan:
             lost=self.lost_within_places,
         )
         return plan_summary(
-            self.spec, self.design, figures, self.choice, self.bounds_choice, self.mechanisms
+            self.spec,
+            self.design,
+            figures,
+            self.choice,
+            self.bounds_choice,
+            self.mechanisms,
+            self._every_spend(),
         )
 
     @cached_property
@@ -530,6 +544,7 @@ class Plan:
         facts = [
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, private)),
+            *([("the same as", in_other_units(self._every_spend()))] if private else []),
             ("publishes", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             (
                 "privacy adds",

@@ -137,7 +137,7 @@ class Posterior:
         return draws[0] if self.release.plain else np.stack(draws, 1)
 
     def quantiles(self, points: Array, share: float, *, of_people: bool = False) -> Array:
-        """Return below what f, or the output of one more person, is with this probability, (P, D)."""
+        """Return quantiles of f, or of the outputs of one more person, (P, D)."""
         with decoding():
             ends = [m.quantile(points, share, of_people=of_people) for m in self.mixtures]
             return finite(np.column_stack(ends))

@@ -62,7 +62,7 @@ from cloakgp.release.signature.check import (
     trusted,
 )
 from cloakgp.release.spec import Chosen, ChosenBounds, Part, ReleaseSpec
-from cloakgp.release.statement import statement
+from cloakgp.release.statement import in_other_units, statement
 from cloakgp.release.verify import VerificationReport, verify
 from cloakgp.threads import single_threaded
 
@@ -1015,6 +1015,7 @@ class Release:
             ("by", ", ".join(spec.names)),
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
+            *([("the same as", in_other_units(*self.cases))] if self.private else []),
             ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             *([] if check is None else [("does the model fit?", str(check))]),
             ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),

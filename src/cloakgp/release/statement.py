@@ -7,6 +7,7 @@ Every figure follows from the public contents of the release; nothing here promi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from scipy.special import ndtr
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
-from cloakgp.privacy import Spend, total_guarantee
+from cloakgp.privacy import Spend, total_gdp, total_guarantee, total_zcdp
 from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
@@ -382,7 +383,7 @@ def _meaning(release: Release) -> str:
     return (
         "## What the figures mean\n\n"
         f"The release is differentially private with {epsilon_and_delta(epsilon, delta)}, "
-        f"for {what}:\n\n{words}"
+        f"for {what}:\n\n{words}\n\n{same_in_other_units(release)}"
     )
 
 
@@ -391,6 +392,25 @@ def epsilon_and_delta(epsilon: float, delta: float) -> str:
     if delta == 0.0:
         return f"epsilon = {epsilon:g} and no delta (pure differential privacy)"
     return f"epsilon = {epsilon:g} and delta = {delta:g}"
+
+
+def in_other_units(*cases: Sequence[Spend]) -> str:
+    """Name the same guarantee as those count it who compose Gaussian or Rényi privacy.
+
+    ``cases`` are spends that no person pays two of; the largest counts.
+    """
+    mu = round_up(max(map(total_gdp, cases)), 4)
+    rho = round_up(max(map(total_zcdp, cases)), 4)
+    return f"mu = {mu:g} (Gaussian DP), rho = {rho:g} (zCDP)"
+
+
+def same_in_other_units(release: Release) -> str:
+    """Say the same of a release, with what was spent on choices."""
+    included = f", the private choice of {release.chosen} included," if release.chosen else ""
+    return (
+        "For those who count by one number, all of it together"
+        f"{included} is at most {in_other_units(*release.cases)}."
+    )
 
 
 def figures(epsilon: float, delta: float, sigma: float | None) -> str:
