@@ -486,6 +486,8 @@ class PrivateGP(BaseEstimator):
         with spending(noise_for(self, plan, None, release_id)) as noise:
             core = core_for_rows(plan.spec, private_batch(box, X, y), groups)
             release = release_plan(plan, core, noise, names, release_id)
+            if release.private and noise.commit is None:
+                note_spend(box.codes, plan.spends)
         self._keep(release)
         return self
 

@@ -23,7 +23,7 @@ from cloakgp.data.checks import as_float, shape_of, target_names
 from cloakgp.data.table import Table, batches
 from cloakgp.errors import NotPrivateWarning, ParameterError, warn_user
 from cloakgp.estimators.bounds import choice_facts, unrecorded
-from cloakgp.estimators.spending import open_account, warn_if_repeated
+from cloakgp.estimators.spending import SAME_BOX, open_account, warn_if_repeated
 from cloakgp.gp.kernels.json import check_writable
 from cloakgp.privacy import (
     Batch,
@@ -37,7 +37,6 @@ from cloakgp.privacy import (
     Query,
     Rows,
     Sketch,
-    Spend,
     WholeRows,
     epsilon_from_gdp,
     epsilon_from_zcdp,
@@ -219,13 +218,13 @@ def noise_for(spender: Spender, plan: Plan, identity: Any, release_id: str) -> N
         return Noise(rehearsal=_rehearsal(plan, seed))
     spends = list(plan.spends)
     if account is None:
-        if identity is not None:
+        if plan.spec.rows is None:
             warn_if_repeated(identity, spends, spender.delta)
+        else:
+            warn_if_repeated(plan.spec.rows.box.codes, spends, spender.delta, SAME_BOX)
         return Noise()
     ledger, dataset = account
     spec, before = plan.spec, unrecorded(bounds, ledger, dataset)
-    if spec.rows is not None:  # a ledger counts what replacing a person's rows costs
-        spends = [Spend.of(spec.budget, spec.rows.neighbours)]
     spends = [*before, *spends]
     stated = plan.epsilon if plan.choice is None else plan.choice.total_epsilon
     if before:

@@ -207,16 +207,21 @@ class Plan:
     def spends(self) -> tuple[Spend, ...]:
         """What would be spent, in order; not what was spent on bounds before.
 
-        Of whole rows it is about ``neighbours``: a ledger counts what replacing costs.
+        Counted as a ledger does: where one person is replaced, whatever ``neighbours`` are.
         """
         if self.choice is not None:
             return self.choice.spends
-        return (Spend.of(self.spec.budget),)
+        return (Spend.of(self.spec.budget, self.spec.neighbours),)
 
     def _every_spend(self) -> tuple[Spend, ...]:
-        """Return what would be spent, with what was spent on bounds before; nothing of a trial."""
+        """Return what the guarantee is of, with what was spent on bounds; nothing of a trial.
+
+        Of whole rows it is about their own ``neighbours``.
+        """
         if self.spec.noise_std == 0.0:
             return ()
+        if self.spec.rows is not None:
+            return (Spend.of(self.spec.budget),)
         before = self.choice is None and self.bounds_choice is not None
         return (*(self.bounds_choice.spends if before else ()), *self.spends)  # type: ignore[union-attr]
 

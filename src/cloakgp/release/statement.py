@@ -152,9 +152,10 @@ def _published(release: Release) -> str:
 
 def whose_rows(rows: ProtectedRows) -> str:
     """Say for whom whole rows are protected."""
-    if rows.max_rows == 1:
+    if not rows.owned:
         return "one person's row"
-    return f"all rows of one person (up to {rows.max_rows} count, chosen at random)"
+    counted = "one counts" if rows.max_rows == 1 else f"up to {rows.max_rows} count"
+    return f"all rows of one person ({counted}, chosen at random)"
 
 
 def relation(rows: ProtectedRows) -> str:
@@ -174,7 +175,7 @@ def _protected_rows(release: Release, rows: ProtectedRows) -> str:
         number = (
             "Whether somebody is in the data is protected, and so is how many people there are."
         )
-    several = ONE_ROW_EACH if rows.max_rows == 1 else ""
+    several = "" if rows.owned else ONE_ROW_EACH
     where = escape(rows.box.describe())
     return (
         "## What is protected\n\n"
@@ -374,8 +375,7 @@ def _meaning(release: Release) -> str:
         )
         twice = "twice the epsilon"
         if sigma:  # of Gaussian noise, twice the epsilon might not do for the same delta
-            spend = Spend.of(release.spec.budget, "add-remove")
-            twice = epsilon_and_delta(total_guarantee([spend], delta), delta)
+            twice = epsilon_and_delta(total_guarantee(release.spends, delta), delta)
         words += (
             "\n- The two possibilities are that the person is in the data with a certain row, or "
             f"is not. For two different rows of a person they hold with {twice}."

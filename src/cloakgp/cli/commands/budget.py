@@ -152,6 +152,13 @@ def show_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = Fal
         screen().print()
     if not reports:
         _say("No data set is open; `cloakgp budget open` opens one.")
+    parameters = [entry.facts.get("parameters") or {} for entry in entries]
+    if any(facts.get("neighbours") == "add-remove" for facts in parameters):
+        _say(
+            "All of it is what replacing one person costs: where whole rows were protected for "
+            "adding or removing one, that is twice the epsilon of a release with Laplace noise, "
+            "and that of noise smaller by a factor of 1.41 with Gaussian noise."
+        )
     if elsewhere is not None:
         _say(f"This ledger is closed: it was moved to {elsewhere}. Spend there.")
     _say(f"Last hash {head}: kept elsewhere, it shows later that nothing was rewritten.")
