@@ -22,13 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from cloakgp.data.kd_tree import grow
 from cloakgp.data.partition import Partition
 from cloakgp.gp.kernel_features import ScaledModel
-from cloakgp.gp.linear import evaluate
+from cloakgp.gp.linear import evaluate, triangular_solve
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.spec import Part
 
@@ -156,9 +155,7 @@ def moments(decoder: Decoder, s: Array, nodes: Nodes, covariance: Array) -> tupl
     v, each = nodes.weights, decoder.model.scatter
     effective = v**2 / nodes.squared  # people in a group, if all weigh the same
     own = each / effective  # variance of their mean around f
-    half: Array = decoder.half(nodes.points) + solve_triangular(
-        decoder.root, nodes.B * own, lower=True
-    )
+    half: Array = decoder.half(nodes.points) + triangular_solve(decoder.root, nodes.B * own)
     P = covariance - half.T @ half
     P.flat[:: len(P) + 1] += own
     mean = decoder.prior_mean - nodes.middle + (half.T @ decoder.whitened(s)).T  # (M,) or (n, M)
