@@ -75,8 +75,8 @@ from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
 from cloakgp.release.plan import Plan
+from cloakgp.release.posterior import Clip, Of
 from cloakgp.release.privacy_unit import PrivacyUnit
-from cloakgp.release.published import Clip, Of
 from cloakgp.release.release import Release
 from cloakgp.release.settings import copy_settings
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec
