@@ -111,6 +111,16 @@ def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
     second = maps.draw_map(pair.sure, plane, sure, **marks)
     both = [element("div", element("h3", t), m) for t, m in ((title, first), (sure, second))]
     parts = [element("div", *both, class_="pair")]
+    if pair.each:
+        small = [
+            element(
+                "div",
+                element("h3", f"Probability of {shortened(panel.title, 30)}"),
+                maps.draw_map(panel, plane, f"probability of {panel.title}", small=True, **marks),
+            )
+            for panel in pair.each
+        ]
+        parts.append(element("div", *small, class_="pair small"))
     words = (
         "Dots are the public inputs. Colours fade where nobody is near: there the map shows "
         "what the model expects, not what it was told."
