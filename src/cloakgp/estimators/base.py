@@ -552,8 +552,7 @@ class PrivateGP(BaseEstimator):
         else:
             table = bounded(table, max_contributions)
             earlier = plan.table if isinstance(plan, Plan) else None
-            planned = None if earlier is None else earlier.partition
-            table = in_bins(table, partial(default_lengths, spreads=table.spreads), planned)
+            table = in_bins(table, partial(default_lengths, spreads=table.spreads), earlier)
         check_owners(self.bounds, table.every_owner)
         return with_points(table, at)
 

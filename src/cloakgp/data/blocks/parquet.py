@@ -7,6 +7,7 @@ file that changes between passes is refused.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -148,12 +149,11 @@ class ParquetInputs:
         table = self.source.read(self.names)
         if self.inputs is not None:
             return encoded(self.inputs, table, self.source.where)
-        values = np.empty((self.rows, len(self.names)))
-        for place, name in enumerate(self.names):
-            floats = as_floats(table[name])
+        columns = [as_floats(table[name]) for name in self.names]
+        for name, floats in zip(self.names, columns, strict=True):
             if floats is None:
                 raise TableError(f"{input_column(self.source.where, name)} is not a number")
-            values[:, place] = floats
+        values = np.column_stack(columns) if len(columns) > 1 else columns[0][:, None]
         return finite(values, self.names, self.source.where)
 
 
@@ -286,6 +286,22 @@ def scan(
     flat = isinstance(output, str)
     parts = tuple(ParquetOutputs(rows, private, flat) for rows in ranges)
     return X, BlockColumn(private, len(private), flat, parts)
+
+
+def files_of(table: BlockTable) -> str | None:
+    """Return what the rows of a table are known by: which of which files, as these are now.
+
+    None if they do not all come from files that are there.
+    """
+    parts = [part for part in table.parts if isinstance(part, ParquetInputs)]
+    known = hashlib.sha256(repr((table.names, table.inputs)).encode())
+    try:
+        changed = {path: os.stat(path).st_mtime_ns for path in {p.source.file.path for p in parts}}
+    except OSError:
+        return None
+    for part in parts:
+        known.update(repr((part.source, part.names, changed[part.source.file.path])).encode())
+    return known.hexdigest() if len(parts) == len(table.parts) else None
 
 
 def narrowed(table: BlockTable, names: tuple[str, ...]) -> BlockTable:
