@@ -149,10 +149,12 @@ class ParquetInputs:
         table = self.source.read(self.names)
         if self.inputs is not None:
             return encoded(self.inputs, table, self.source.where)
-        columns = [as_floats(table[name]) for name in self.names]
-        for name, floats in zip(self.names, columns, strict=True):
+        columns = []
+        for name in self.names:
+            floats = as_floats(table[name])
             if floats is None:
                 raise TableError(f"{input_column(self.source.where, name)} is not a number")
+            columns.append(floats)
         values = np.column_stack(columns) if len(columns) > 1 else columns[0][:, None]
         return finite(values, self.names, self.source.where)
 
