@@ -23,7 +23,7 @@ from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.privacy.mechanism.outputs import found_classes
-from cloakgp.release.latent import LabelRelease
+from cloakgp.release.kinds import LabelRelease
 from cloakgp.release.outputs import Labels
 from cloakgp.release.release import Release
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
@@ -117,6 +117,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         protect: str = "outputs",
         box: Any = None,
         neighbours: str = "replace",
+        unit: str | tuple[str, str] = "person",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -142,6 +143,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.protect = protect
         self.box = box
         self.neighbours = neighbours
+        self.unit = unit
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state

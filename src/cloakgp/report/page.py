@@ -161,7 +161,7 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
     facts = [
         _protected_fact(release)
         if release.spec.rows is not None
-        else ("people" if owned else "rows", f"{release.spec.people:,}"),
+        else (release.spec.privacy_unit.many if owned else "rows", f"{release.spec.people:,}"),
         ("epsilon", format_number(release.total_epsilon) if release.private else "none"),
         ("delta", f"{release.delta:g}" if release.private else "none"),
         *_other_units(release),
@@ -233,14 +233,17 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
         element("strong", percent(chance)),
         element(
             "p",
-            "is how often the best attacker guesses right, at most: somebody who knows everybody "
-            "else's values and has narrowed one person down to two equally likely ones. Tossing a "
-            f"coin gives 50 %. The orange part is all that the release can add.{both}",
+            release.spec.privacy_unit.told(
+                "is how often the best attacker guesses right, at most: somebody who knows "
+                "everybody else's values and has narrowed one person down to two equally likely "
+                "ones. Tossing a coin gives 50 %. The orange part is all that the release can "
+                f"add.{both}"
+            ),
         ),
     )
     return element(
         "section",
-        element("h2", "What it tells about one person"),
+        element("h2", f"What it tells about one {release.spec.privacy_unit.one}"),
         element("div", attacker(chance), text, class_="guess"),
         from_markdown(words["What the figures mean"]),
         id="guarantee",
@@ -260,7 +263,8 @@ def _numbers(predictions: Predictions) -> Html:
     if any(each.exposure is not None for each in cells):
         unit = "per unit of exposure"
     head = [word for word, told in zip(("release", "step"), several, strict=True) if told]
-    head += ["people with", "people"]
+    told = release.spec.privacy_unit.told
+    head += [told("people with"), told("people")]
     for name in names:
         head += [f"{'number with' if labelled else 'sum of'} {name}", unit]
     rows = [row for each in cells for row in _cell_rows(each, several, labelled)]
@@ -282,7 +286,7 @@ def _numbers(predictions: Predictions) -> Html:
     return element(
         "section",
         element("h2", "What was published"),
-        element("p", words),
+        element("p", told(words)),
         listed,
         id="published",
     )

@@ -23,8 +23,8 @@ from cloakgp.release.statement import (
 )
 
 if TYPE_CHECKING:
-    from cloakgp.release.combine.combination import Combination
-    from cloakgp.release.published import Published
+    from cloakgp.release.kinds import Combination
+    from cloakgp.release.release import Release
 
 #: People who are in several releases, and what that means for bands.
 OVERLAP = (
@@ -46,11 +46,16 @@ def combined_statement(combination: Combination) -> str:
         _made(combination),
         _checking(combination),
     ]
-    return "\n\n".join(sections) + "\n"
+    spec = combination.spec
+    return spec.privacy_unit.told("\n\n".join(sections) + "\n", spec.names)
 
 
-def for_whom(combination: Published) -> str:
+def for_whom(combination: Release) -> str:
     """Say on one line what is guaranteed to whom."""
+    return combination.spec.privacy_unit.told(_for_whom(combination))
+
+
+def _for_whom(combination: Release) -> str:
     if not combination.private:
         return "none: these are trials"
     total = f"epsilon={shown(combination.total_epsilon)}, delta={combination.delta:g}"
@@ -78,7 +83,7 @@ def _published(combination: Combination) -> str:
     )
 
 
-def _line(number: int, member: Published) -> str:
+def _line(number: int, member: Release) -> str:
     guarantee = "not private"
     if member.private:
         guarantee = f"epsilon = {shown(member.total_epsilon)}, delta = {member.delta:g}"
@@ -91,7 +96,7 @@ def _line(number: int, member: Published) -> str:
     )
 
 
-def _chosen_bounds(member: Published) -> str:
+def _chosen_bounds(member: Release) -> str:
     """Say how the bounds of one release were chosen, if they were not set beforehand."""
     chosen = member.bounds_choice
     if chosen is None:
