@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,9 @@ class ParquetInputs:
         values = np.column_stack(columns) if len(columns) > 1 else columns[0][:, None]
         return finite(values, self.names, self.source.where)
 
+    def raw(self) -> Any:
+        return self.source.read(self.names)
+
 
 @dataclass(frozen=True)
 class ParquetOutputs:
@@ -220,6 +223,7 @@ def scan(
     inputs: Sequence[str],
     output: str | Sequence[str] | None = None,
     columns: Mapping[str, Column] | None = None,
+    protect: Literal["outputs", "rows"] = "outputs",
 ) -> tuple[BlockTable, BlockColumn | None]:
     """Return columns of a Parquet file, or of a folder of them, as blocks for ``plan`` and ``fit``.
 
@@ -236,11 +240,14 @@ def scan(
     columns : mapping of names to columns, default=None
         What public columns are, by name, as estimators take it.  Strings and categories need their
         levels; dates and booleans are known by their types.
+    protect : {"outputs", "rows"}, default="outputs"
+        With "rows" the inputs are private, too, and only ``fit`` opens them: what they are is in
+        the ``box`` of the estimator.
 
     Returns
     -------
     X : BlockTable
-        Public inputs.
+        Inputs.
     y : BlockColumn or None
         The private column beside them; None without ``output``.
 
@@ -263,6 +270,12 @@ def scan(
     ((300, 1), 300)
     """
     public, private = _names(inputs, output)
+    if protect not in ("outputs", "rows"):
+        raise TableError(Message("{protect} must be 'outputs' or 'rows', got {!r}", protect))
+    if protect == "rows" and columns is not None:
+        raise TableError(
+            Message("{columns} cannot be combined with {protect:'rows'}: {box} says what they are")
+        )
     told = check_stated(columns)
     wide = max(sum(told[n].width if n in told else 1 for n in public), len(private))
     ranges: list[RowRange] = []
@@ -280,7 +293,9 @@ def scan(
         )
     if not ranges:
         raise TableError(f"{printable(path)} has columns but no rows")
-    encoding = columns_in_blocks(public, found, columns, str(path))
+    encoding = None
+    if protect == "outputs":
+        encoding = columns_in_blocks(public, found, columns, str(path))
     parts_of_X = tuple(ParquetInputs(rows, public, encoding) for rows in ranges)
     X = BlockTable(public, len(public), parts_of_X, encoding)
     if output is None:

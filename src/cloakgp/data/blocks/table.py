@@ -37,6 +37,9 @@ class InputPart(Protocol):
     def read(self) -> Array:
         """Return (rows, L) finite numbers, encoded; errors name the part and the column."""
 
+    def raw(self) -> Any:
+        """Return all columns as they are, where they are private: only ``privacy`` may look."""
+
 
 class OutputPart(Protocol):
     """The private values of the same rows.  Only ``privacy`` may read them."""
