@@ -26,7 +26,7 @@ def figures(predictions: Predictions, inputs: list[Input], ask: Html) -> Html:
     rows = curve_panels(predictions, inputs)
     if len(inputs) == 1:
         asked = [ask, *[Html("")] * (len(rows) - 1)]  # beside the first picture alone
-        return joined(_curve(predictions, row[0], at) for row, at in zip(rows, asked, strict=True))
+        return joined([_curve(predictions, r[0], at) for r, at in zip(rows, asked, strict=True)])
     return joined([ask, *(_panels(predictions, inputs, row) for row in rows)])
 
 
