@@ -47,7 +47,7 @@ from cloakgp.plot.canvas import (
 )
 from cloakgp.plot.curves import draw_bounds, draw_errors, draw_marks, draw_series, draw_wanted
 from cloakgp.plot.maps import FADED, draw_classes, draw_map
-from cloakgp.release.published import Clip, check_clip
+from cloakgp.release.posterior import Clip, check_clip
 
 if TYPE_CHECKING:
     from cloakgp.release.plan import Plan
@@ -100,7 +100,7 @@ def plot_plan(
     proportion = None if plane is None else plane.proportion
     figure, rows = panels(ax, len(names), own + (budgets is not None), proportion)
     if plane is not None:
-        footnote += f"\n{FADED}"
+        footnote += f"\n{spec.privacy_unit.told(FADED)}"
         _plan_maps(plan, plane, names, rows)
     else:
         footnote += _where(inputs, chosen)
@@ -144,7 +144,7 @@ def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool
             draw_map(first, pair.value, plane, pair.value.title)
         for each in second:
             draw_map(each, pair.sure, plane, f"how sure: {pair.sure.title}")
-    footnote = f"{footnote_of(release)}\n{FADED}"
+    footnote = f"{footnote_of(release)}\n{release.spec.privacy_unit.told(FADED)}"
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)
 
 
