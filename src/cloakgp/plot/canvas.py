@@ -66,14 +66,22 @@ def axis_label(name: str, longest: int = 60) -> str:
 
 
 def panels(
-    ax: Axes, outputs: int, each: int, proportion: float | None = None
+    ax: Axes,
+    outputs: int,
+    each: int,
+    proportion: float | None = None,
+    *,
+    more: float | None = None,
 ) -> tuple[Figure, list[list[Axes]]]:
     """Return a figure with so many panels for each output, or as many as were given.
 
-    ``proportion`` is the width of a panel against its height, if that is fixed.
+    ``proportion`` is the width of a panel against its height, if that is fixed.  ``more`` asks for
+    as many panels below, so high against the others; of given ones only if there are enough.
     """
     if ax is not None:
         given = list(np.ravel(np.asarray(ax, dtype=object)))
+        if more is not None and len(given) == (outputs + 1) * each:
+            outputs += 1
         shown, rest = divmod(len(given), outputs)
         if rest or not 1 <= shown <= each:
             kind = "panel" if outputs == 1 else f"panel of each of the {outputs} outputs"
@@ -87,10 +95,11 @@ def panels(
     width, height = PANEL_INCHES[across]
     if proportion is not None:
         width = min(max((height - BESIDE_INCHES) * proportion + 2.0 * BESIDE_INCHES, 3.2), 7.2)
-    size = (across * width, 0.5 + outputs * down * height)
+    heights = [1.0] * (outputs * down) + ([] if more is None else [more] * down)
+    size = (across * width, 0.5 + sum(heights) * height)
     figure = NotebookFigure(figsize=size, layout="constrained")
-    grid = figure.subplots(outputs * down, across, squeeze=False)
-    found = [list(grid[k * down : (k + 1) * down].ravel()) for k in range(outputs)]
+    grid = figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
+    found = [list(grid[k : k + down].ravel()) for k in range(0, len(heights), down)]
     for row in found:
         for spare in row[each:]:
             figure.delaxes(spare)
@@ -98,7 +107,9 @@ def panels(
 
 
 def draw_inputs(ax: Axes, spec: ReleaseSpec, column: int = 0) -> None:
-    """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
+    """Mark public inputs at the foot of a curve, and the inducing inputs above them."""
+    if spec.rows is not None:
+        return
     x = thinned(np.unique(public_inputs(spec)[:, column]), MAX_INPUTS)
     foot = ax.get_xaxis_transform()
     ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}

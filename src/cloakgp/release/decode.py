@@ -72,6 +72,17 @@ def density_in(release: Published) -> Density:
     return known
 
 
+def people_at(release: Published, rows: Array, shares: Sequence[float]) -> list[Array]:
+    """Return quantiles of how many people there are at rows of the model, (P,) for each share.
+
+    They are for each unit of the numbers, and for each day of the dates, among the inputs.
+    """
+    spec = release.spec
+    assert spec.rows is not None
+    found = density_in(release).quantiles(bins_in_lengths(spec, rows), shares)
+    return [finite(each) / spec.rows.box.volume for each in found]
+
+
 def mixtures_of(release: Published) -> list[Mixture]:
     """Return the posterior of each output column, found once for each release."""
     if "mixtures" not in release.found:

@@ -41,6 +41,7 @@ from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
 from cloakgp.release.squares import as_squares, weigh_made_up
+from cloakgp.release.statement import protected_words
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
 
@@ -530,6 +531,7 @@ class Plan:
         facts = [
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, private)),
+            ("protects", protected_words(spec.rows)),
             ("publishes", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             (
                 "privacy adds",

@@ -33,7 +33,7 @@ from cloakgp.release.combine.pooled import (
     pooled_spec,
     shared_prior,
 )
-from cloakgp.release.decode import bins_in_lengths, density_in, mixtures_of
+from cloakgp.release.decode import mixtures_of, people_at
 from cloakgp.release.decoder import Uncertainty, decoding, finite
 from cloakgp.release.diagnostics import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.file.archive import compute_digests, read_archive, write_archive
@@ -47,7 +47,7 @@ from cloakgp.release.signature.check import (
     check_signature,
     trusted,
 )
-from cloakgp.release.statement import statement
+from cloakgp.release.statement import protected_words, statement
 from cloakgp.release.verify import VerificationReport, verify
 from cloakgp.threads import single_threaded
 
@@ -635,11 +635,13 @@ class Release(Published):
     def plot(self, ax: Any = None, *, clip: Clip | None = "bounds") -> Figure:
         """Draw the prediction with its bands, over one input, two, or each of more.  Never y.
 
+        Of a release of whole rows, it also draws where people are, as ``density`` tells.
+
         Parameters
         ----------
         ax : Axes or array of Axes, default=None
             Where to draw: a panel, or several in their order (a map, and how sure it is; one for
-            each of more inputs).  None: a new figure.
+            each of more inputs; as many for where people are).  None: a new figure.
         clip : {"bounds", None}, default="bounds"
             Pictures end at the public bounds; None draws what lies beyond, too.
 
@@ -712,14 +714,11 @@ class Release(Published):
                 "inputs are public, and in the release"
             )
         rows = np.asarray(spec.points if where is None else self.check_points(where))
-        frame, volume = spec.encoding.frame(spec.codes_of(rows)), spec.rows.box.volume
-        ends = {"people": 0.5, "people_low": tail, "people_high": 1.0 - tail}
+        frame, percent = spec.encoding.frame(spec.codes_of(rows)), f"{100 * coverage:.4g}"
         with decoding():
-            for name, share in ends.items():
-                label = name if name == "people" else f"{name}{100 * coverage:.4g}"
-                found = density_in(self).quantile(bins_in_lengths(spec, rows), share)
-                frame[label] = finite(found) / volume
-        return frame
+            found = people_at(self, rows, (0.5, tail, 1.0 - tail))
+        names = ("people", f"people_low{percent}", f"people_high{percent}")
+        return frame.assign(**dict(zip(names, found, strict=True)))
 
     def to_frame(self, X: ArrayLike | None = None, *, clip: Clip | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations as a table.
@@ -884,6 +883,7 @@ class Release(Published):
             ("by", ", ".join(spec.names)),
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
+            ("protects", protected_words(spec.rows)),
             ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             *([] if check is None else [("does the model fit?", str(check))]),
             ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),

@@ -265,6 +265,8 @@ class ReleaseSpec:
 
     def published_values(self, rows: int) -> int:
         """Return how many numbers are published with a sketch of so many rows."""
+        if self.rows is not None:
+            return rows * self.shares
         return (rows + (self.squares and rows > 0)) * len(self.lo) * self.iterations
 
     @property

@@ -112,12 +112,15 @@ def _header(predictions: Predictions, inputs: list[Input], report: VerificationR
         kind = f"{several} {'differentially private releases' if release.private else 'trials'}"
         kind += ", read together"
     noisy = "noisy " if release.private else ""
+    names, kind_of, whose = release.named_targets, "the private ", f" of {release.spec.counted}"
+    if (rows := release.spec.rows) is not None:
+        names, kind_of = [*release.spec.names, *names], "private rows of "
+        whose = f" (planned for {rows.people:,})"
     lede = element(
         "p",
-        f"{count:,} {noisy}{'number' if count == 1 else 'numbers'} about the private ",
-        joined([element("strong", name) for name in release.named_targets], ", "),
-        f" of {release.spec.counted}: everything on this page follows from them and from public "
-        "facts.",
+        f"{count:,} {noisy}{'number' if count == 1 else 'numbers'} about {kind_of}",
+        joined([element("strong", name) for name in names], ", "),
+        f"{whose}: everything on this page follows from them and from public facts.",
         class_="lede",
     )
     parts = [
@@ -209,6 +212,25 @@ def _field(one: Input, number: int) -> Html:
     return element("input", type="number", step="any", value=plain, data_ask=number)
 
 
+def knows_all_but_one(release: Release) -> str:
+    """Say what the attacker knows whose guesses are bounded."""
+    rows = release.spec.rows
+    if rows is None:
+        return (
+            "somebody who knows everybody else's values and has narrowed one person down to two "
+            "equally likely ones"
+        )
+    if rows.neighbours == "replace":
+        return (
+            "somebody who knows everybody else's rows and has narrowed one person down to two "
+            "equally likely rows"
+        )
+    return (
+        "somebody who knows everybody else's rows, and to whom it is as likely that one person is "
+        "in the data, with a row that is known, as not"
+    )
+
+
 def _guarantee(release: Release, words: dict[str, str]) -> Html:
     chance = best_guess_rate(release)
     both = (
@@ -222,9 +244,9 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
         element("strong", percent(chance)),
         element(
             "p",
-            "is how often the best attacker guesses right, at most: somebody who knows everybody "
-            "else's values and has narrowed one person down to two equally likely ones. Tossing a "
-            f"coin gives 50 %. The orange part is all that the release can add.{both}",
+            f"is how often the best attacker guesses right, at most: {knows_all_but_one(release)}. "
+            "Tossing a coin gives 50 %. The orange part is all that the release can add."
+            f"{both}",
         ),
     )
     return element(
