@@ -198,6 +198,10 @@ OPTIONS = {
     "latents": Option(sets={"target": "latents"}, partners=(*OWNED, "gaussian")),
     "direct": Option(sets={**GAUSSIAN, "decode": "direct"}, partners=OWNED),
     "hall": Option(sets={**GAUSSIAN, "calibration": "hall"}, partners=(*OWNED, "bounds grid")),
+    "mu": Option(
+        sets={**GAUSSIAN, "epsilon": 1.0, "mu": 0.4}, partners=(*OWNED, "bounds grid", "search")
+    ),
+    "rho": Option(sets={"epsilon": 1.0, "rho": 0.2}, partners=(*OWNED, "whole rows", "iterations")),
     "rank": Option(sets={"rank": 2}, partners=OWNED),
     "learn": Option(sets={"kernel": None, "learn": "auto"}, partners=OWNED),
     "fitc": Option(sets={"inducing": 4, "approximation": "fitc"}, partners=OWNED),
@@ -222,6 +226,7 @@ EXCUSED = {
     "grid": "every choice of bounds has it",
     "quantiles": "public; which of the counts are the best",
     "inputs": "every choice of bounds has it",
+    "unit": "a word for those whose rows they are",
     "neighbours": "of whole rows; others than those here are audited in test_whole_rows.py",
 }
 

@@ -54,6 +54,8 @@ REFUSED = {
     "bounds grid & search": "bounds cannot be chosen within a private search",
     "bounds grid & hall": "calibration='hall' cannot share a budget",
     "bounds grid & no noise": "epsilon=inf adds no noise, so there is no budget",
+    "bounds grid & mu": "mu are budgets of a release alone, and a choice of bounds",
+    "search & mu": "mu are budgets of a release alone, and a private search",
     "several outputs & search": "a private search is for one output column, not for 2",
     "three classes & search": "a private search is for two classes",
     "counts & search": "a private search is for PrivateGPRegressor and for",

@@ -25,10 +25,12 @@ from cloakgp import (
     PrivateGridSearch,
     Release,
 )
-from cloakgp.errors import ReleaseFileError
+from cloakgp.errors import ReleaseFileError, RepeatedSpendWarning
+from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, gaussian_sigma
 from cloakgp.privacy.mechanism import release as core
 from cloakgp.release.file.archive import write_archive
+from cloakgp.release.statement import in_other_units
 
 pytestmark = pytest.mark.usefixtures("few_settings")
 
@@ -446,7 +448,8 @@ def test_a_release_comes_back_from_its_file_to_the_bit(kind, neighbours, tmp_pat
     [
         (lambda m, a: m["box"].update(neighbours="add-remove"), "other neighbours than the box"),
         (lambda m, a: m["guarantee"].update(sensitivity=1.0), "outputs"),
-        (lambda m, a: m["box"].update(max_rows=3), "outputs"),
+        (lambda m, a: m["box"].update(max_rows=3, owned=True), "outputs"),
+        (lambda m, a: m["box"].update(max_rows=3), "whose rows nobody named"),
         (lambda m, a: m["box"]["ranges"].__setitem__(0, [0.0, 80.0]), "not the bins of the box"),
         (lambda m, a: m["box"]["ranges"].__setitem__(0, None), "does not fit the kinds"),
         (lambda m, a: m["box"]["parts"].__setitem__(1, 2), "does not fit the kinds"),
@@ -498,6 +501,12 @@ def test_a_ledger_counts_what_replacing_costs_and_keeps_no_inputs(mechanism, tmp
         assert facts["inputs"] is None
         budget = model.release_.spec.budget
         spent = Spend.of(budget, neighbours)
+        # Plan and release say the same as the ledger.
+        assert model.release_.spends == model.plan(people=N).spends == (spent,)
+        # Units of a statement are about its own neighbours.
+        own = in_other_units([Spend.of(budget)])
+        for said in (model.release_.statement(), model.plan(people=N).summary()):
+            assert own in said
         assert facts["spends"] == [{"kind": spent.kind, "size": spent.size}]
         more = {"laplace": 2.0, "gaussian": 2.0**0.5}[mechanism]
         factor = more if neighbours == "add-remove" else 1.0
@@ -509,12 +518,37 @@ def test_a_ledger_counts_what_replacing_costs_and_keeps_no_inputs(mechanism, tmp
     maker(ledger=ledger, dataset="people", mechanism=mechanism).fit(other, Y)
 
 
-def test_the_same_rows_may_be_released_again_without_a_word():
-    """A warning would say that rows are those of an earlier fit."""
+def test_fits_in_one_box_are_counted_whoever_is_in_it(tmp_path):
+    """A warning that looked at rows would say that they are those of an earlier fit."""
+    box = {"age": (0, 91), "region": ["north", "south"]}
+    other = X.assign(age=X["age"][::-1].to_numpy())
+    said = []
+    for table in (X, X, other):
+        forget()
+        maker(box=box, neighbours="add-remove").fit(X, Y, people=N)
+        with pytest.warns(RepeatedSpendWarning) as caught:
+            maker(box=box, neighbours="add-remove").fit(table, Y, people=N)
+        said.append([str(w.message) for w in caught])
+    assert said[0] == said[1] == said[2]
+    assert "fit number 2 of whole rows in this box" in said[0][0]
+    assert "together epsilon = 4 " in said[0][0]  # what a ledger would count
+    ledger = Ledger(tmp_path / "l.db")
+    ledger.open("people", 20.0, 0.5, create=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(2):
-            maker().fit(X, Y)
+        maker(box=BOX).fit(X, Y)  # another box
+        maker(box=box, ledger=ledger, dataset="people").fit(X, Y)
+
+
+def test_owners_of_one_row_each_are_owners():
+    owners = [f"p{i}" for i in range(N)]
+    release = maker().fit(X, Y, groups=owners, people=N).release_
+    said = release.statement()
+    assert "No owners of rows were named" not in said
+    assert "all rows of one person (one counts, chosen at random)" in said
+    assert "No owners of rows were named" in maker().fit(X, Y).release_.statement()
+    with pytest.raises(ValueError, match="plan was made for other people"):
+        maker().fit(X, Y, groups=owners, people=N, plan=maker().plan(people=N))
 
 
 def test_an_error_of_a_conversion_quotes_nothing():

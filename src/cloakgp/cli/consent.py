@@ -16,9 +16,10 @@ from cloakgp.app.settings import Settings
 from cloakgp.app.tables.owners import NO_OWNERS, RepeatedOwner
 from cloakgp.cli.terminal import ask, confirm
 from cloakgp.errors import CommandError
+from cloakgp.privacy import Spend
 from cloakgp.release.plan import Plan
 from cloakgp.release.search_plan import SearchPlan
-from cloakgp.release.statement import relation
+from cloakgp.release.statement import in_other_units, relation
 
 
 def check_consent(yes: bool) -> None:
@@ -41,12 +42,14 @@ def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
     if owners is None:
         whose = f"the people behind {people:,} rows, each taken to be another person's"
     before = f"{left}\n" if left else ""
-    rows_of = plan.spec.rows if isinstance(plan, Plan) else None
-    if rows_of is not None:
+    rows_of, spends = (plan.spec.rows if isinstance(plan, Plan) else None), plan.spends
+    if isinstance(plan, Plan) and rows_of is not None:
+        spends = (Spend.of(plan.spec.budget),)  # for these neighbours, whatever a ledger counts
         whose = f"everybody in the table, for {relation(rows_of)}"
     question = (
-        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} of the privacy "
-        f"of {whose}. What is published cannot be taken back.\n{before}Release now?"
+        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} "
+        f"({in_other_units(spends)}) of the privacy of {whose}. What is published cannot be "
+        f"taken back.\n{before}Release now?"
     )
     return confirm(question)
 

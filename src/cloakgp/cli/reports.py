@@ -26,7 +26,7 @@ from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import certificate, guess_at, relation
+from cloakgp.release.statement import certificate, guess_at, in_other_units, relation
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 
@@ -157,7 +157,7 @@ def show_release(
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of "
         f"{release.spec.counted}, by {listed(inputs)}{_gathered(release.spec)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
-        f"{release.delta:g}, for {_what_changes(release)}"
+        f"{release.delta:g} ({in_other_units(*release.cases)}), for {_what_changes(release)}"
         f"{_included(release)}.\n"
         f"Certificate: {certificate(release)} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",

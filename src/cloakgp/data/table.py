@@ -131,7 +131,8 @@ class Table:
     def _grouped(self) -> tuple[Any, ...] | None:
         """What tells the people in bins from others."""
         if self.protected is not None:
-            return (self.protected.people, self.protected.neighbours, self.protected.max_rows)
+            rows = self.protected
+            return (rows.people, rows.neighbours, rows.max_rows, rows.owned)
         bins = self.partition
         return None if bins is None else (bins.fingerprint, *bins.counts.tolist())
 

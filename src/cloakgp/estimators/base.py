@@ -57,6 +57,7 @@ from cloakgp.estimators.steps import (
     draw_plan,
     noise_for,
     publish,
+    refuse_conversion,
     release_plan,
 )
 from cloakgp.estimators.whole_rows import (
@@ -71,7 +72,7 @@ from cloakgp.gp.family import Family
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
-from cloakgp.release.bounds_plan import BoundsPlan
+from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
 from cloakgp.release.plan import Plan
 from cloakgp.release.published import Clip, Of
@@ -95,6 +96,8 @@ class PrivateGP(BaseEstimator):
     learn: Any
     epsilon: float
     delta: float
+    rho: float | None
+    mu: float | None
     inducing: Any
     approximation: Approximation
     design: str
@@ -392,6 +395,7 @@ class PrivateGP(BaseEstimator):
         specs: list[ReleaseSpec] = []
         for whole in budgets_for(self):
             budget, mechanism = whole, whole.mechanism
+            refuse_conversion(self, isinstance(self.bounds, BoundsGrid), "a choice of bounds")
             choice = plan_choice(self.bounds, table.people, table.owners, whole)
             if choice is not None:
                 assert choice.release_epsilon is not None
@@ -482,6 +486,8 @@ class PrivateGP(BaseEstimator):
         with spending(noise_for(self, plan, None, release_id)) as noise:
             core = core_for_rows(plan.spec, private_batch(box, X, y), groups)
             release = release_plan(plan, core, noise, names, release_id)
+            if release.private and noise.commit is None:
+                note_spend(box.codes, plan.spends)
         self._keep(release)
         return self
 

@@ -100,6 +100,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         cap: float | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
+        rho: float | None = None,
+        mu: float | None = None,
         prior_mean: float | None = None,
         learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
@@ -123,6 +125,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.cap = cap
         self.epsilon = epsilon
         self.delta = delta
+        self.rho = rho
+        self.mu = mu
         self.prior_mean = prior_mean
         self.learn = learn
         self.iterations = iterations

@@ -22,6 +22,11 @@ epsilon : float
 delta : float
     The δ of the guarantee with Gaussian noise, well below one over the number of people.  Laplace
     noise needs none.
+rho : float
+    The budget as ρ of zero-concentrated DP, in place of ``epsilon``, which follows from it, the
+    noise and ``delta``.
+mu : float
+    The same as μ of Gaussian DP.
 learn : {"auto", True, False}
     Whether hyperparameters are learnt from the published sketch, which costs no budget: a
     public family of priors is averaged by how well each explains what was published.  "auto"

@@ -106,6 +106,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
+        rho: float | None = None,
+        mu: float | None = None,
         noise_variance: float | None = None,
         prior_mean: Any = None,
         learn: bool | Literal["auto"] = "auto",
@@ -128,6 +130,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
+        self.rho = rho
+        self.mu = mu
         self.noise_variance = noise_variance
         self.prior_mean = prior_mean
         self.learn = learn

@@ -72,7 +72,7 @@ def rows_of_box(estimator: Any, people: int, max_rows: int | None, groups: bool)
             "of each row{python: (for a plan, groups=True)}",
             most,
         )
-    rows = ProtectedRows(box, estimator.neighbours, people, most)
+    rows = ProtectedRows(box, estimator.neighbours, people, most, groups)
     return Table(
         X=None,
         names=box.names,

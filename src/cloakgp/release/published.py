@@ -97,13 +97,17 @@ class Published:
     def spends(self) -> tuple[Spend, ...]:
         """What it cost each person in it, in the order in which it was spent.
 
-        Of whole rows it is about ``neighbours``: a ledger counts what replacing costs.
+        Counted as a ledger does: where one person is replaced, whatever ``neighbours`` are.
         """
+        return (*self.choices, self._drawn.replacing(self.spec.neighbours))
+
+    @property
+    def _drawn(self) -> Spend:
+        """What its noise is for: its own neighbours."""
         if self.noisy.mechanism == "laplace":
-            return (*self.choices, Spend("pure", self.noisy.epsilon))
+            return Spend("pure", self.noisy.epsilon)
         # Parts of a budget have √k times the noise, and together tell as much as one without that.
-        drawn = Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
-        return (*self.choices, drawn)
+        return Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
 
     @property
     def published_values(self) -> int:
@@ -147,8 +151,8 @@ class Published:
 
     @property
     def cases(self) -> tuple[tuple[Spend, ...], ...]:
-        """What one person has paid, in each case that there may be."""
-        return (self.spends,)
+        """What one person has paid, in each case that there may be, for the own neighbours."""
+        return ((*self.choices, self._drawn),)
 
     @property
     def plain(self) -> bool:

@@ -47,7 +47,7 @@ from cloakgp.release.signature.check import (
     check_signature,
     trusted,
 )
-from cloakgp.release.statement import protected_words, statement
+from cloakgp.release.statement import in_other_units, protected_words, statement
 from cloakgp.release.verify import VerificationReport, verify
 from cloakgp.threads import single_threaded
 
@@ -884,6 +884,7 @@ class Release(Published):
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
             ("protects", protected_words(spec.rows)),
+            *([("the same as", in_other_units(*self.cases))] if self.private else []),
             ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             *([] if check is None else [("does the model fit?", str(check))]),
             ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),

@@ -32,7 +32,7 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism as ChoiceMechanism
 from cloakgp.privacy.choice.selection import spend_kind
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.privacy.mechanism.whole_rows import rows_sensitivity
+from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Numbers, Outcome, Task
 
@@ -247,6 +247,11 @@ class ReleaseSpec:
         return self.outcome.sensitivity(len(self.lo), self.mechanism)
 
     @property
+    def neighbours(self) -> Neighbours:
+        """What neighbouring data sets differ in; outputs are protected for replacing them."""
+        return "replace" if self.rows is None else self.rows.neighbours
+
+    @property
     def shares(self) -> int:
         """How many shares each row has that add up to 1, where whole rows are protected."""
         return max(2, len(self.lo))
@@ -265,9 +270,8 @@ class ReleaseSpec:
 
     def published_values(self, rows: int) -> int:
         """Return how many numbers are published with a sketch of so many rows."""
-        if self.rows is not None:
-            return rows * self.shares
-        return (rows + (self.squares and rows > 0)) * len(self.lo) * self.iterations
+        width = len(self.lo) if self.rows is None else self.shares
+        return (rows + (self.squares and rows > 0)) * width * self.iterations
 
     @property
     def noise_std(self) -> float:

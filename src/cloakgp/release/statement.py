@@ -7,6 +7,7 @@ Every figure follows from the public contents of the release; nothing here promi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from scipy.special import ndtr
 from cloakgp.data.columns import Category
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
-from cloakgp.privacy import Spend, total_guarantee
+from cloakgp.privacy import Spend, total_gdp, total_guarantee, total_zcdp
 from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
@@ -156,9 +157,10 @@ def _published(release: Published) -> str:
 
 def whose_rows(rows: ProtectedRows) -> str:
     """Say for whom whole rows are protected."""
-    if rows.max_rows == 1:
+    if not rows.owned:
         return "one person's row"
-    return f"all rows of one person (up to {rows.max_rows} count, chosen at random)"
+    counted = "one counts" if rows.max_rows == 1 else f"up to {rows.max_rows} count"
+    return f"all rows of one person ({counted}, chosen at random)"
 
 
 def protected_words(rows: ProtectedRows | None) -> str:
@@ -185,7 +187,7 @@ def _protected_rows(release: Published, rows: ProtectedRows) -> str:
         number = (
             "Whether somebody is in the data is protected, and so is how many people there are."
         )
-    several = ONE_ROW_EACH if rows.max_rows == 1 else ""
+    several = "" if rows.owned else ONE_ROW_EACH
     where, limits = escape(rows.box.describe()), limits_of(release)
     clipped = "numbers and dates outside are clipped, " if any(rows.box.ranges) else ""
     if any(isinstance(column, Category) for column in rows.box.inputs):
@@ -388,8 +390,7 @@ def _meaning(release: Published) -> str:
         )
         twice = "twice the epsilon"
         if sigma:  # of Gaussian noise, twice the epsilon might not do for the same delta
-            spend = Spend.of(release.spec.budget, "add-remove")
-            twice = epsilon_and_delta(total_guarantee([spend], delta), delta)
+            twice = epsilon_and_delta(total_guarantee(release.spends, delta), delta)
         words += (
             "\n- The two possibilities are that the person is in the data with a certain row, or "
             f"is not. For two different rows of a person they hold with {twice}."
@@ -397,7 +398,7 @@ def _meaning(release: Published) -> str:
     return (
         "## What the figures mean\n\n"
         f"The release is differentially private with {epsilon_and_delta(epsilon, delta)}, "
-        f"for {what}:\n\n{words}"
+        f"for {what}:\n\n{words}\n\n{same_in_other_units(release)}"
     )
 
 
@@ -406,6 +407,25 @@ def epsilon_and_delta(epsilon: float, delta: float) -> str:
     if delta == 0.0:
         return f"epsilon = {epsilon:g} and no delta (pure differential privacy)"
     return f"epsilon = {epsilon:g} and delta = {delta:g}"
+
+
+def in_other_units(*cases: Sequence[Spend]) -> str:
+    """Name the same guarantee as those count it who compose Gaussian or Rényi privacy.
+
+    ``cases`` are spends that no person pays two of; the largest counts.
+    """
+    mu = round_up(max(map(total_gdp, cases)), 4)
+    rho = round_up(max(map(total_zcdp, cases)), 4)
+    return f"mu = {mu:g} (Gaussian DP), rho = {rho:g} (zCDP)"
+
+
+def same_in_other_units(release: Published) -> str:
+    """Say the same of a release, with what was spent on choices."""
+    included = f", the private choice of {release.chosen} included," if release.chosen else ""
+    return (
+        "For those who count by one number, all of it together"
+        f"{included} is at most {in_other_units(*release.cases)}."
+    )
 
 
 def figures(epsilon: float, delta: float, sigma: float | None) -> str:

@@ -17,11 +17,12 @@ from cloakgp.data.columns import Column, Date, Number
 from cloakgp.drawing.axes import format_number
 from cloakgp.drawing.predictions import Predictions, predictions_of
 from cloakgp.drawing.views import Input, describe_inputs
+from cloakgp.privacy import total_gdp, total_zcdp
 from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE, plain, what_cells_are
+from cloakgp.release.statement import NOT_PRIVATE, plain, round_up, what_cells_are
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.evaluation import evaluation
@@ -166,6 +167,7 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
         else ("people" if owned else "rows", f"{release.spec.people:,}"),
         ("epsilon", format_number(release.total_epsilon) if release.private else "none"),
         ("delta", f"{release.delta:g}" if release.private else "none"),
+        *_other_units(release),
         ("numbers published", f"{release.published_values:,}"),
         ("made", release.created[:10]),
     ]
@@ -176,6 +178,15 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
         element("dl", *pairs, class_="facts"),
         id="picture",
     )
+
+
+def _other_units(release: Release) -> list[tuple[str, str]]:
+    if not release.private:
+        return []
+    mu, rho = (max(map(total, release.cases)) for total in (total_gdp, total_zcdp))
+    return [
+        (name, f"{round_up(size, 4):g}") for name, size in (("mu (GDP)", mu), ("rho (zCDP)", rho))
+    ]
 
 
 def _ask(predictions: Predictions, inputs: list[Input], exact: bool) -> Html:

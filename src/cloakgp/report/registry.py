@@ -95,7 +95,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
             },
             "privacy_loss": {
                 "privacy_unit": "Person, taken to have one row"
-                if spec.groups is None and (spec.rows is None or spec.rows.max_rows == 1)
+                if spec.groups is None and not (spec.rows and spec.rows.owned)
                 else "Person, with all of its rows",
                 "privacy_unit_details": words["What is protected"],
                 "privacy_parameters": {"epsilon": release.total_epsilon, "delta": release.delta},

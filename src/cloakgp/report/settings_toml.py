@@ -48,7 +48,7 @@ def settings_toml(release: Release) -> str:
     }
     if spec.rows is not None:
         settings |= _whole_rows(spec.rows)
-    if spec.groups is None and (spec.rows is None or spec.rows.max_rows == 1):
+    if spec.groups is None and not (spec.rows and spec.rows.owned):
         settings["groups"] = "none"
     if spec.inducing is not None:
         settings |= {"inducing": len(spec.inducing), "approximation": spec.approximation}

@@ -229,6 +229,12 @@ class Settings:
     delta: float | None = setting(
         readers.NUMBER, "Privacy budget: delta of Gaussian noise", panel=GUARANTEE
     )
+    rho: float | None = setting(
+        readers.NUMBER, "Privacy budget as rho of zCDP, in place of epsilon", panel=GUARANTEE
+    )
+    mu: float | None = setting(
+        readers.NUMBER, "Privacy budget as mu of Gaussian DP, in place of epsilon", panel=GUARANTEE
+    )
     mechanism: str | None = setting(
         one_of(Literal["auto", "laplace", "gaussian"]),
         "Which noise: auto takes the one with the better forecast",

@@ -19,6 +19,7 @@ from cloakgp.release.statement import (
     round_up,
     rows_counted,
     rows_left_out,
+    same_in_other_units,
 )
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _meaning(combination: Combination) -> str:
     if all(spend.kind == "gaussian" for spends in combination.cases for spend in spends):
         sigma = 1.0 / max(total_mu(spends) for spends in combination.cases)
     listed = figures(combination.epsilon, combination.delta, sigma)
-    return f"## What the figures mean\n\n{said}\n\n{listed}"
+    return f"## What the figures mean\n\n{said}\n\n{listed}\n\n{same_in_other_units(combination)}"
 
 
 def _made(combination: Combination) -> str:
