@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cloakgp.drawing.predictions import Predictions
 from cloakgp.drawing.views import Input
 from cloakgp.release.cells import PublishedCells, collect_cells, half_bins
-from cloakgp.release.published import Published
+from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def collect_marks(predictions: Predictions, inputs: list[Input]) -> list[Marks |
     ]
 
 
-def people_marks(release: Published, inputs: list[Input]) -> Marks | None:
+def people_marks(release: Release, inputs: list[Input]) -> Marks | None:
     """Return noisy numbers of people for each unit, with 95 % of their noise: of whole rows."""
     cells = collect_cells(release)
     if len(cells) != 1 or len(inputs) != 1:

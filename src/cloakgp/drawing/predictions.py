@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.data.columns import Date
-from cloakgp.release.decode import people_at
-from cloakgp.release.decoder import decoding
 from cloakgp.release.outputs import Picture
+from cloakgp.release.posterior import people_at
 
 if TYPE_CHECKING:
-    from cloakgp.release.latent import CountRelease, LabelRelease
-    from cloakgp.release.published import Published
+    from cloakgp.release.kinds import CountRelease, LabelRelease
     from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
@@ -230,14 +228,13 @@ def predictions_of(release: Release) -> Predictions:
     return PREDICTIONS[release.spec.outcome.picture](release)
 
 
-def people_series(release: Published, points: Array) -> Series:
+def people_series(release: Release, points: Array) -> Series:
     """Return how many people there are at places in codes, of a release of whole rows."""
-    with decoding():
-        low, value, high = people_at(release, release.spec.at_codes(points), (0.025, 0.5, 0.975))
+    low, value, high = people_at(release, release.spec.at_codes(points), (0.025, 0.5, 0.975))
     return Series("people", value, low, high)
 
 
-def per_unit(release: Published) -> str:
+def per_unit(release: Release) -> str:
     """Say what people are counted for: "people per unit of age", "people per day"."""
     rows = release.spec.rows
     assert rows is not None

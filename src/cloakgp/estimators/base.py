@@ -75,7 +75,7 @@ from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
 from cloakgp.release.plan import Plan
-from cloakgp.release.published import Clip, Of
+from cloakgp.release.posterior import Clip, Of
 from cloakgp.release.release import Release
 from cloakgp.release.settings import copy_settings
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec

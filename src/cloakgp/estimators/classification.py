@@ -23,7 +23,7 @@ from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.privacy.mechanism.outputs import found_classes
-from cloakgp.release.latent import LabelRelease
+from cloakgp.release.kinds import LabelRelease
 from cloakgp.release.outputs import Labels
 from cloakgp.release.release import Release
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean

@@ -21,10 +21,10 @@ from cloakgp.estimators.priors import Fixed, prior_of
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
-from cloakgp.release.latent import CountRelease, check_exposure
+from cloakgp.release.kinds import CountRelease
 from cloakgp.release.outputs import LARGEST, Counts
 from cloakgp.release.plan import Plan
-from cloakgp.release.published import Clip, Of
+from cloakgp.release.posterior import Clip, Of, check_exposure
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 

@@ -23,7 +23,7 @@ from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid
-from cloakgp.release.published import Clip
+from cloakgp.release.posterior import Clip
 from cloakgp.release.spec import ReleaseSpec
 from cloakgp.threads import single_threaded
 

@@ -58,7 +58,7 @@ from cloakgp.plot.curves import (
     draw_wanted,
 )
 from cloakgp.plot.maps import FADED, draw_classes, draw_map
-from cloakgp.release.published import Clip, check_clip
+from cloakgp.release.posterior import Clip, check_clip
 
 if TYPE_CHECKING:
     from cloakgp.release.plan import Plan

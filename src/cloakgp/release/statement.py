@@ -25,7 +25,7 @@ from cloakgp.release.outputs import BEFOREHAND
 if TYPE_CHECKING:
     from cloakgp.data.box import ProtectedRows
     from cloakgp.privacy import Budget
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
     from cloakgp.release.spec import ChosenBounds
 
 #: Cells that a statement lists, at most.
@@ -66,7 +66,7 @@ IN_GENERAL = (
 )
 
 
-def statement(release: Published) -> str:
+def statement(release: Release) -> str:
     """Return one page of Markdown: what was published, what is protected, and how well."""
     parts = [
         "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{WARNING}",
@@ -116,7 +116,7 @@ def odds_exceed(sigma: float, epsilon: float) -> float:
     return float(ndtr(0.5 / sigma - epsilon * sigma) + ndtr(-0.5 / sigma - epsilon * sigma))
 
 
-def certificate(release: Published) -> str:
+def certificate(release: Release) -> str:
     """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
     spec = release.spec
     if spec.design == "cells" and not math.isfinite(release.gap):
@@ -139,7 +139,7 @@ def marked(names: list[str]) -> str:
     return " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
 
 
-def _published(release: Published) -> str:
+def _published(release: Release) -> str:
     outputs = release.named_targets
     count = release.published_values
     noise = "each with random noise added" if release.private else "made for a trial"
@@ -177,7 +177,7 @@ def relation(rows: ProtectedRows) -> str:
     return f"adding or removing {whose_rows(rows)}"
 
 
-def _protected_rows(release: Published, rows: ProtectedRows) -> str:
+def _protected_rows(release: Release, rows: ProtectedRows) -> str:
     inputs, outputs = release.spec.names, release.named_targets
     if rows.neighbours == "replace":
         compared = "in which a single person's rows were replaced by any others"
@@ -202,7 +202,7 @@ def _protected_rows(release: Published, rows: ProtectedRows) -> str:
     )
 
 
-def _numbers(release: Published) -> list[str]:
+def _numbers(release: Release) -> list[str]:
     """Say what the published numbers are, if each is a sum over a cell of people."""
     cells = [each for each in collect_cells(release) if each.step == 1]
     if not cells:
@@ -223,7 +223,7 @@ def _numbers(release: Published) -> list[str]:
     ]
 
 
-def what_cells_are(release: Published, noisy: str) -> str:
+def what_cells_are(release: Release, noisy: str) -> str:
     """Say what numbers are that are sums over cells."""
     start = f"Each number is a {noisy}sum over a cell: a group of people with similar inputs,"
     if release.spec.rows is None:
@@ -280,7 +280,7 @@ def plain(number: float) -> str:
     return "0" if shown == "-0" else shown.replace("-", "−")
 
 
-def _protected(release: Published) -> str:
+def _protected(release: Release) -> str:
     spec, outputs = release.spec, release.named_targets
     if spec.rows is not None:
         return _protected_rows(release, spec.rows)
@@ -303,7 +303,7 @@ def _protected(release: Published) -> str:
     )
 
 
-def limits_of(release: Published, where: str = "below") -> str:
+def limits_of(release: Release, where: str = "below") -> str:
     """Say what values can be; ``where`` the page tells how bounds were chosen, if they were."""
     spec = release.spec
     limits = spec.outcome.limits([escape(n) for n in release.named_targets], spec.lo, spec.hi)
@@ -312,7 +312,7 @@ def limits_of(release: Published, where: str = "below") -> str:
     return limits.replace(BEFOREHAND, f"bounds that were chosen privately, see {where}")
 
 
-def _not_protected_rows(release: Published, rows: ProtectedRows) -> str:
+def _not_protected_rows(release: Release, rows: ProtectedRows) -> str:
     told = "how many rows it was planned for, a number or guess that was set beforehand"
     lines = [
         "## What is not protected",
@@ -332,7 +332,7 @@ def _not_protected_rows(release: Published, rows: ProtectedRows) -> str:
     return "\n".join(lines)
 
 
-def _not_protected(release: Published) -> str:
+def _not_protected(release: Release) -> str:
     if release.spec.rows is not None:
         return _not_protected_rows(release, release.spec.rows)
     inputs, places = release.spec.names, release.spec.partition
@@ -357,7 +357,7 @@ def _not_protected(release: Published) -> str:
     return "\n".join(lines)
 
 
-def rows_left_out(release: Published, of: str = "") -> str:
+def rows_left_out(release: Release, of: str = "") -> str:
     """Say which rows count and how they were chosen; ``of`` says of which release."""
     limit, chosen = release.spec.limit, release.bounds_choice
     assert limit is not None
@@ -372,7 +372,7 @@ def rows_left_out(release: Published, of: str = "") -> str:
     )
 
 
-def _meaning(release: Published) -> str:
+def _meaning(release: Release) -> str:
     epsilon, delta = release.epsilon, release.delta
     sigma = None
     if release.noisy.mechanism == "gaussian":
@@ -419,7 +419,7 @@ def in_other_units(*cases: Sequence[Spend]) -> str:
     return f"mu = {mu:g} (Gaussian DP), rho = {rho:g} (zCDP)"
 
 
-def same_in_other_units(release: Published) -> str:
+def same_in_other_units(release: Release) -> str:
     """Say the same of a release, with what was spent on choices."""
     included = f", the private choice of {release.chosen} included," if release.chosen else ""
     return (
@@ -471,7 +471,7 @@ def among(chosen: ChosenBounds) -> str:
     return f"among {len(grid)} public candidates from {grid[0]:g} to {grid[-1]:g}"
 
 
-def _bounds(release: Published) -> str:
+def _bounds(release: Release) -> str:
     """Say how the bounds were chosen, if privately, and what that cost."""
     chosen = release.bounds_choice
     if chosen is None:
@@ -498,7 +498,7 @@ def _bounds(release: Published) -> str:
     )
 
 
-def rows_counted(release: Published) -> str:
+def rows_counted(release: Release) -> str:
     """Say for whom the cost of chosen bounds holds, if people own several rows."""
     chosen, spec = release.bounds_choice, release.spec
     if chosen is None or spec.groups is None:
@@ -512,7 +512,7 @@ def rows_counted(release: Published) -> str:
     return f", for people with up to {chosen.most_rows} {rows} when the bounds were chosen"
 
 
-def _choice(release: Published) -> str:
+def _choice(release: Release) -> str:
     """Say what a private choice of settings cost beside the release."""
     chosen = release.selection
     if chosen is None:
@@ -531,7 +531,7 @@ def _choice(release: Published) -> str:
     )
 
 
-def _noise(release: Published) -> str:
+def _noise(release: Release) -> str:
     noisy = release.noisy
     if math.isinf(noisy.epsilon):
         drawn = "No noise was added."
@@ -558,7 +558,7 @@ def _noise(release: Published) -> str:
     )
 
 
-def assumptions(release: Published) -> str:
+def assumptions(release: Release) -> str:
     """Say what predictions assume, and whether the published numbers agree with that."""
     family = release.spec.family
     if family is None:
@@ -584,7 +584,7 @@ def assumptions(release: Published) -> str:
     )
 
 
-def _checking(release: Published) -> str:
+def _checking(release: Release) -> str:
     data, told = "", "the inputs"
     if release.spec.rows is not None:
         data = "The inputs are private: with `--inputs` there is nothing to compare. "

@@ -23,8 +23,8 @@ from cloakgp.release.statement import (
 )
 
 if TYPE_CHECKING:
-    from cloakgp.release.combine.combination import Combination
-    from cloakgp.release.published import Published
+    from cloakgp.release.kinds import Combination
+    from cloakgp.release.release import Release
 
 #: People who are in several releases, and what that means for bands.
 OVERLAP = (
@@ -49,7 +49,7 @@ def combined_statement(combination: Combination) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def for_whom(combination: Published) -> str:
+def for_whom(combination: Release) -> str:
     """Say on one line what is guaranteed to whom."""
     if not combination.private:
         return "none: these are trials"
@@ -78,7 +78,7 @@ def _published(combination: Combination) -> str:
     )
 
 
-def _line(number: int, member: Published) -> str:
+def _line(number: int, member: Release) -> str:
     guarantee = "not private"
     if member.private:
         guarantee = f"epsilon = {shown(member.total_epsilon)}, delta = {member.delta:g}"
@@ -91,7 +91,7 @@ def _line(number: int, member: Published) -> str:
     )
 
 
-def _chosen_bounds(member: Published) -> str:
+def _chosen_bounds(member: Release) -> str:
     """Say how the bounds of one release were chosen, if they were not set beforehand."""
     chosen = member.bounds_choice
     if chosen is None:

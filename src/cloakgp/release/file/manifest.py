@@ -57,7 +57,7 @@ from cloakgp.release.outputs import OUTCOMES, Counts, Numbers, Outcome, Rate, Sa
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
 
 Arrays = dict[str, NDArray[Any]]
 Version = Annotated[str, Meta(pattern=r"^[0-9]{1,6}(\.[0-9A-Za-z+]{1,30}){0,6}\Z")]
@@ -197,13 +197,13 @@ class Manifest(Head, frozen=True, omit_defaults=True):
 # ----------------------------------------------------------------------------------------- writing
 
 
-def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
+def to_archive(release: Release) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
     prior, arrays = encode_prior(release.spec)
     return to_json(_manifest(release, prior)), _arrays(release) | arrays
 
 
-def check_facts(release: Published) -> None:
+def check_facts(release: Release) -> None:
     """Refuse a release that no file can hold; the kernel need not be one that a file can hold."""
     prior, arrays = encode_prior(release.spec, kernels=False)
     check_fields(to_json(_manifest(release, prior)), _arrays(release) | arrays)
@@ -230,7 +230,7 @@ def encode_prior(spec: ReleaseSpec, *, kernels: bool = True) -> tuple[PriorCodec
     return prior, arrays
 
 
-def _manifest(release: Published, prior: PriorCodec) -> Manifest:
+def _manifest(release: Release, prior: PriorCodec) -> Manifest:
     spec, choice, bounds = release.spec, release.selection, release.bounds_choice
     return Manifest(
         cloakgp_version=release.version,
@@ -264,7 +264,7 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
     )
 
 
-def _arrays(release: Published) -> Arrays:
+def _arrays(release: Release) -> Arrays:
     """Return all arrays but those of the prior."""
     spec = release.spec
     arrays: Arrays = {"X": spec.X, "points": spec.points, "weights": spec.weights}
