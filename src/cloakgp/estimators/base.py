@@ -76,6 +76,7 @@ from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
 from cloakgp.release.plan import Plan
 from cloakgp.release.posterior import Clip, Of
+from cloakgp.release.privacy_unit import PrivacyUnit
 from cloakgp.release.release import Release
 from cloakgp.release.settings import copy_settings
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec
@@ -108,6 +109,7 @@ class PrivateGP(BaseEstimator):
     protect: str
     box: Any
     neighbours: str
+    unit: Any
     ledger: Any = LedgerParameter()
     dataset: str | None
     random_state: Any
@@ -595,6 +597,7 @@ class PrivateGP(BaseEstimator):
             gap=self.design_gap,
             beyond=summarise_rows(table) if learnt and table.at is not None else None,
             rows=table.protected,
+            privacy_unit=PrivacyUnit.of(self.unit),
             **outputs,
         )
 

@@ -117,6 +117,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         protect: str = "outputs",
         box: Any = None,
         neighbours: str = "replace",
+        unit: str | tuple[str, str] = "person",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -142,6 +143,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.protect = protect
         self.box = box
         self.neighbours = neighbours
+        self.unit = unit
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state

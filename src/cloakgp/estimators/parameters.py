@@ -74,6 +74,9 @@ box : mapping or list
 neighbours : {"replace", "add-remove"}
     For ``protect="rows"``, what the guarantee compares: one person's rows with any others, so that
     the number of rows is public; or with none, so that it is private, too.
+unit : str or pair of str
+    What sentences and pictures call those who are protected, such as "home", or the word and its
+    plural.  It changes words alone: ``groups`` says whose each row is.
 ledger : Ledger, path or address
     A budget ledger: a ``Ledger``, its file, or its ``postgresql://`` address.  The spend is
     recorded there before noise is drawn, and a fit that would exceed the cap is refused.

@@ -48,6 +48,7 @@ from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.decode import latents_at_people
 from cloakgp.release.outputs import Counts, Labels
 from cloakgp.release.plan import Plan
+from cloakgp.release.privacy_unit import PERSON
 from cloakgp.release.release import Release
 from cloakgp.release.spec import (
     MOST_ITERATIONS,
@@ -240,6 +241,8 @@ def noise_for(spender: Spender, plan: Plan, identity: Any, release_id: str) -> N
         "sigma": spec.budget.sigma,
         **choice_facts(bounds),
     }
+    if spec.privacy_unit != PERSON:
+        parameters["unit"] = spec.privacy_unit.one
     if spec.rows is not None:
         parameters |= {
             "protects": "whole rows",

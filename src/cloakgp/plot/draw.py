@@ -115,7 +115,7 @@ def plot_plan(
     proportion = None if plane is None else plane.proportion
     figure, rows = panels(ax, len(names), own + (budgets is not None), proportion)
     if plane is not None:
-        footnote += "" if spec.rows is not None else f"\n{FADED}"
+        footnote += "" if spec.rows is not None else f"\n{spec.privacy_unit.told(FADED)}"
         _plan_maps(plan, plane, names, rows)
     else:
         footnote += _where(spec, inputs, chosen)
@@ -174,7 +174,8 @@ def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool
             draw_map(first, pair.value, plane, pair.value.title)
         for each in second:
             draw_map(each, pair.sure, plane, f"how sure: {pair.sure.title}")
-    footnote = f"{footnote_of(release)}\n{SPARSE if hidden else FADED}"
+    faded = release.spec.privacy_unit.told(SPARSE if hidden else FADED)
+    footnote = f"{footnote_of(release)}\n{faded}"
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)
 
 

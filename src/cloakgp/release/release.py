@@ -1043,7 +1043,7 @@ class Release:
                 f"Release(whole rows, {self.spec.rows.neighbours}, {self.published_values} values, "
                 f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
             )
-        rows = "rows" if self.spec.groups is None else "people"
+        rows = "rows" if self.spec.groups is None else self.spec.privacy_unit.many
         return (
             f"Release({self.spec.people} {rows}, {self.published_values} values, "
             f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"

@@ -35,6 +35,7 @@ from cloakgp.privacy.mechanism.budget import Mechanism
 from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Numbers, Outcome, Task
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 
 Array = NDArray[np.float64]
 DesignName = Literal["cells", "bayes", "total", "worst", "volume"]
@@ -99,6 +100,7 @@ class ReleaseSpec:
     beyond: tuple[Array, Array] | None = None
     pooled: PooledRows | None = None  # None: of one release
     rows: ProtectedRows | None = None  # None: inputs are public; else X are the bins of a box
+    privacy_unit: PrivacyUnit = PERSON  # what sentences call those who are protected
 
     def __post_init__(self) -> None:
         choices = (
@@ -223,6 +225,9 @@ class ReleaseSpec:
     @property
     def counted(self) -> str:
         """Whom a release is about, in words: people, or rows if nobody has named their owners."""
+        return self.privacy_unit.told(self._counted())
+
+    def _counted(self) -> str:
         if self.pooled is not None:
             return f"{self.people:,} people, as each release counts them"
         if self.rows is not None:

@@ -79,7 +79,8 @@ def statement(release: Release) -> str:
         _noise(release),
         _checking(release),
     ]
-    return "\n\n".join(parts) + "\n"
+    spec = release.spec
+    return spec.privacy_unit.told("\n\n".join(parts) + "\n", spec.names)
 
 
 def best_guess(sigma: float) -> float:
@@ -168,6 +169,24 @@ def protected_words(rows: ProtectedRows | None) -> str:
     if rows is None:
         return "outputs; inputs are public"
     return f"whole rows, inputs included, for {relation(rows)}"
+
+
+def two_cases(rows: ProtectedRows | None) -> str:
+    """Say between what the best attacker guesses."""
+    if rows is None:
+        return "two values of one person"
+    if rows.neighbours == "replace":
+        return "two rows of one person"
+    return "the data with and without one person"
+
+
+def best_attacker(rows: ProtectedRows | None) -> str:
+    """Say what the attacker knows whose guesses are bounded."""
+    knows = f"somebody who knows everybody else's {'values' if rows is None else 'rows'}"
+    if rows is not None and rows.neighbours == "add-remove":
+        return f"{knows}, and to whom one person, with a row that is known, is as likely in as not"
+    which = "ones" if rows is None else "rows"
+    return f"{knows} and has narrowed one person down to two equally likely {which}"
 
 
 def relation(rows: ProtectedRows) -> str:

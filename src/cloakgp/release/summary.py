@@ -145,7 +145,7 @@ def plan_summary(
             "The kernel's lengthscale is probably far too small, or the points are far from "
             "the people."
         )
-    return "\n".join(lines)
+    return spec.privacy_unit.told("\n".join(lines), spec.encoding.model_names)
 
 
 def _whole_rows(rows: ProtectedRows) -> list[str]:

@@ -181,7 +181,9 @@ def verify(
         others = (Check(name, False, unknown) for name in CHECKS if name != "contents")
         failed = (Check("contents", False, str(problem)), *others)
         return VerificationReport(failed, (), FILE_ALONE, signature)
-    checks = [Check(name, *check(release)) for name, check in CHECKS.items()]
+    told = release.spec.privacy_unit.told
+    found = ((name, *check(release)) for name, check in CHECKS.items())
+    checks = [Check(name, passed, told(detail)) for name, passed, detail in found]
     compared: list[Check] = []
     if inputs is not None and release.spec.rows is None:
         compared = [Check(*found) for found in compare_inputs(release, inputs, exposure)]

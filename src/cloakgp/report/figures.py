@@ -178,7 +178,7 @@ def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
             words += " Lines join places of equal value."
         if isinstance(pair.value, MapPanel) and pair.value.marks is not None:
             words += " Large dots are what was published: the noisy means of cells of people."
-    parts.append(element("figcaption", words))
+    parts.append(element("figcaption", predictions.release.spec.privacy_unit.told(words)))
     return element("figure", *parts)
 
 

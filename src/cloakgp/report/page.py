@@ -164,7 +164,7 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
     facts = [
         _protected_fact(release)
         if release.spec.rows is not None
-        else ("people" if owned else "rows", f"{release.spec.people:,}"),
+        else (release.spec.privacy_unit.many if owned else "rows", f"{release.spec.people:,}"),
         ("epsilon", format_number(release.total_epsilon) if release.private else "none"),
         ("delta", f"{release.delta:g}" if release.private else "none"),
         *_other_units(release),
@@ -223,25 +223,6 @@ def _field(one: Input, number: int) -> Html:
     return element("input", type="number", step="any", value=plain, data_ask=number)
 
 
-def knows_all_but_one(release: Release) -> str:
-    """Say what the attacker knows whose guesses are bounded."""
-    rows = release.spec.rows
-    if rows is None:
-        return (
-            "somebody who knows everybody else's values and has narrowed one person down to two "
-            "equally likely ones"
-        )
-    if rows.neighbours == "replace":
-        return (
-            "somebody who knows everybody else's rows and has narrowed one person down to two "
-            "equally likely rows"
-        )
-    return (
-        "somebody who knows everybody else's rows, and to whom it is as likely that one person is "
-        "in the data, with a row that is known, as not"
-    )
-
-
 def _guarantee(release: Release, words: dict[str, str]) -> Html:
     chance = best_guess_rate(release)
     both = (
@@ -255,14 +236,16 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
         element("strong", percent(chance)),
         element(
             "p",
-            f"is how often the best attacker guesses right, at most: {knows_all_but_one(release)}. "
-            "Tossing a coin gives 50 %. The orange part is all that the release can add."
-            f"{both}",
+            release.spec.privacy_unit.told(
+                f"is how often the best attacker guesses right, at most: {best_attacker(release.spec.rows)}. "
+                "Tossing a coin gives 50 %. The orange part is all that the release can add."
+                f"{both}"
+            ),
         ),
     )
     return element(
         "section",
-        element("h2", "What it tells about one person"),
+        element("h2", f"What it tells about one {release.spec.privacy_unit.one}"),
         element("div", attacker(chance), text, class_="guess"),
         from_markdown(words["What the figures mean"]),
         id="guarantee",
@@ -282,7 +265,8 @@ def _numbers(predictions: Predictions) -> Html:
     if any(each.exposure is not None for each in cells):
         unit = "per unit of exposure"
     head = [word for word, told in zip(("release", "step"), several, strict=True) if told]
-    head += ["people with", "people"]
+    told = release.spec.privacy_unit.told
+    head += [told("people with"), told("people")]
     for name in names:
         head += [f"{'number with' if labelled else 'sum of'} {name}", unit]
     rows = [row for each in cells for row in _cell_rows(each, several, labelled)]
@@ -304,7 +288,7 @@ def _numbers(predictions: Predictions) -> Html:
     return element(
         "section",
         element("h2", "What was published"),
-        element("p", words),
+        element("p", told(words)),
         listed,
         id="published",
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.errors import escape
 from cloakgp.release.diagnostics import can_be_checked, check_fit
-from cloakgp.release.statement import statement
+from cloakgp.release.statement import statement, two_cases
 from cloakgp.report.attacker import best_guess_rate, percent
 from cloakgp.report.html import sections, unmarked
 
@@ -94,9 +94,11 @@ def registry_entry(release: Release) -> dict[str, Any]:
                 "unprotected_quantities": words["What is not protected"],
             },
             "privacy_loss": {
-                "privacy_unit": "Person, taken to have one row"
-                if spec.groups is None and not (spec.rows and spec.rows.owned)
-                else "Person, with all of its rows",
+                "privacy_unit": spec.privacy_unit.told(
+                    "Person, taken to have one row"
+                    if spec.groups is None and not (spec.rows and spec.rows.owned)
+                    else "Person, with all of its rows"
+                ),
                 "privacy_unit_details": words["What is protected"],
                 "privacy_parameters": {"epsilon": release.total_epsilon, "delta": release.delta},
                 "privacy_parameters_details": words["What the figures mean"],
@@ -107,7 +109,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
                     "The custodian holds the data and adds the noise; everybody else sees the "
                     "release alone."
                 ),
-                "actors": (
+                "actors": spec.privacy_unit.told(
                     f"The custodian sees the private {what} and is trusted to draw the noise once "
                     "and to forget it. Anybody may have the release, including attackers who know "
                     f"the {what} of all people but one."
@@ -246,20 +248,12 @@ def _justification(release: Release) -> str:
     said = (
         f"The noise is the least that the guarantee allows ({_noise_name(release)}): "
         f"σ = {release.noisy.sigma:.6g} for each unit of sensitivity. The best "
-        f"attacker tells {_two_cases(release)} apart at most "
+        f"attacker tells {release.spec.privacy_unit.told(two_cases(release.spec.rows))} apart at "
+        "most "
         f"{percent(best_guess_rate(release))} of the time. Sensitivity and noise can be worked out "
         "again from the file by anybody."
     )
     return f"{said} {check_fit(release).sentence}" if can_be_checked(release) else said
-
-
-def _two_cases(release: Release) -> str:
-    rows = release.spec.rows
-    if rows is None:
-        return "two values of one person"
-    if rows.neighbours == "replace":
-        return "two rows of one person"
-    return "the data with and without one person"
 
 
 def _noise_name(release: Release) -> str:

@@ -17,6 +17,7 @@ from cloakgp.data.columns import Category, Columns, Date
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.diagnostics import has_default_family
+from cloakgp.release.privacy_unit import PERSON
 from cloakgp.release.spec import ReleaseSpec
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def settings_toml(release: Release) -> str:
         settings["groups"] = "none"
     if spec.inducing is not None:
         settings |= {"inducing": len(spec.inducing), "approximation": spec.approximation}
+    if spec.privacy_unit != PERSON:
+        settings["unit"] = [*spec.privacy_unit]
     if spec.rank is not None:
         settings["rank"] = spec.rank
     if spec.iterations > 1:

@@ -19,6 +19,7 @@ from cloakgp.app.job import Job
 from cloakgp.app.outputs import check_folder, check_outputs
 from cloakgp.app.publish import draft_statement, publish
 from cloakgp.app.settings import Settings
+from cloakgp.app.settings.declarations import DECLARED
 from cloakgp.app.spending import RunState, check_ledger, least_cost
 from cloakgp.app.tables.columns import comes_in_blocks, read_columns
 from cloakgp.app.tables.files import column_names
@@ -28,6 +29,7 @@ from cloakgp.files import write_file
 from cloakgp.privacy import Ledger, Spend
 from cloakgp.privacy.ledger import Balance, LedgerError
 from cloakgp.release.plan import EPSILONS, Plan
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.release import Release
 from cloakgp.release.statement import guess_at, in_other_units
 from cloakgp.web.form import FormSubmission, Problem, short, values_of
@@ -136,6 +138,12 @@ class Planner:
         values_of(self.base)
         self._check_room()
 
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What pages call those who are protected."""
+        given = self.base.get("unit")
+        return PrivacyUnit.of(DECLARED["unit"].reader.read("unit", given)) if given else PERSON
+
     def people(self, settings: Settings, decimal: str) -> pd.DataFrame | None:
         """Return the public inputs of everybody; None if they are so many that they are counted."""
         if comes_in_blocks(self.data):
@@ -219,8 +227,8 @@ class Planner:
         check_ledger(settings)
         if (found := job.repeated_owner()) is not None:
             raise Problem(
-                f"{found}. Do these rows belong to the same people? Choose who owns a row: "
-                f"{found.name}, or nobody owns several rows",
+                f"{found}. {self.unit.told('Do these rows belong to the same people?')} Choose who "
+                f"owns a row: {found.name}, or {self.unit.told('nobody owns several rows')}",
                 "groups",
             )
 

@@ -115,6 +115,20 @@ def test_a_budget_buys_what_was_asked_for_and_hardly_less(mechanism, size):
         assert (1.0 - 1e-7) * size < found <= size
 
 
+@pytest.mark.parametrize("size", [0.002, 0.3, 5.0])
+def test_nothing_is_left_of_a_budget_but_the_last_digits(size):
+    for convert, total in ((epsilon_from_gdp, total_gdp), (epsilon_from_zcdp, total_zcdp)):
+        found = total([Spend("pure", convert(size, 0.0, "laplace"))])
+        assert (1.0 - 1e-10) * size < found <= size
+
+
+def test_a_budget_that_is_no_number_is_named():
+    with pytest.raises(ValueError, match="mu must be"):
+        epsilon_from_gdp("much", 1e-5)
+    with pytest.raises(ValueError, match="rho must be"):
+        epsilon_from_zcdp(None, 1e-5)
+
+
 def test_a_gaussian_budget_has_the_noise_of_the_textbooks():
     """σ = 1/μ, and ρ = 1/(2σ²)."""
     assert Budget(epsilon_from_gdp(0.4, 1e-5), 1e-5).sigma == pytest.approx(2.5, rel=1e-7)

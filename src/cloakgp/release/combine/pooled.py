@@ -144,6 +144,11 @@ def _check_alike(first: Release, other: Release, number: int) -> None:
         raise ValueError(
             f"{where}: one is of {one.task}, the other of {two.task}; combine those of one task"
         )
+    if one.privacy_unit != two.privacy_unit:
+        raise ValueError(
+            f"{where}: one protects each {one.privacy_unit.one}, the other each "
+            f"{two.privacy_unit.one}, so no guarantee of both together is known"
+        )
     for what, ours, theirs in (
         ("inputs", one.feature_names, two.feature_names),
         ("outputs", first.target_names, other.target_names),
@@ -368,6 +373,7 @@ def pooled_spec(members: Sequence[Release], prior: SharedPrior) -> ReleaseSpec:
         feature_names=specs[0].feature_names,
         inputs=specs[0].inputs,
         outcome=_outcome(members),
+        privacy_unit=specs[0].privacy_unit,
     )
     return pooled if pooled.likelihood is None else at_prior_mean(pooled)
 

@@ -46,11 +46,16 @@ def combined_statement(combination: Combination) -> str:
         _made(combination),
         _checking(combination),
     ]
-    return "\n\n".join(sections) + "\n"
+    spec = combination.spec
+    return spec.privacy_unit.told("\n\n".join(sections) + "\n", spec.names)
 
 
 def for_whom(combination: Release) -> str:
     """Say on one line what is guaranteed to whom."""
+    return combination.spec.privacy_unit.told(_for_whom(combination))
+
+
+def _for_whom(combination: Release) -> str:
     if not combination.private:
         return "none: these are trials"
     total = f"epsilon={shown(combination.total_epsilon)}, delta={combination.delta:g}"
