@@ -22,7 +22,13 @@ from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE, plain, round_up, what_cells_are
+from cloakgp.release.statement import (
+    NOT_PRIVATE,
+    best_attacker,
+    plain,
+    round_up,
+    what_cells_are,
+)
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.evaluation import evaluation
@@ -237,7 +243,8 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
         element(
             "p",
             release.spec.privacy_unit.told(
-                f"is how often the best attacker guesses right, at most: {best_attacker(release.spec.rows)}. "
+                "is how often the best attacker guesses right, at most: "
+                f"{best_attacker(release.spec.rows)}. "
                 "Tossing a coin gives 50 %. The orange part is all that the release can add."
                 f"{both}"
             ),
