@@ -62,7 +62,7 @@ from cloakgp.estimators.steps import (
 )
 from cloakgp.estimators.whole_rows import (
     checked_people,
-    private_batch,
+    private_batches,
     protects_rows,
     refuse_rows,
     rows_of_box,
@@ -468,7 +468,6 @@ class PrivateGP(BaseEstimator):
         self, X: Any, y: Any, groups: Any, plan: Plan | None, max_contributions: Any, people: Any
     ) -> Self:
         """Make the release of whole rows: of X, too, only what is published goes on."""
-        y = as_blocks(y)
         known = X if groups is None else None
         countable = known is not None and self.neighbours == "replace"
         if plan is not None and people is None and not countable:
@@ -486,7 +485,7 @@ class PrivateGP(BaseEstimator):
         _remember_names(self, box.names, len(box.inputs))
         release_id = uuid.uuid4().hex
         with spending(noise_for(self, plan, None, release_id)) as noise:
-            core = core_for_rows(plan.spec, private_batch(box, X, y), groups)
+            core = core_for_rows(plan.spec, private_batches(box, X, y, groups), groups)
             release = release_plan(plan, core, noise, names, release_id)
             if release.private and noise.commit is None:
                 note_spend(box.codes, plan.spends)
@@ -552,8 +551,7 @@ class PrivateGP(BaseEstimator):
         else:
             table = bounded(table, max_contributions)
             earlier = plan.table if isinstance(plan, Plan) else None
-            planned = None if earlier is None else earlier.partition
-            table = in_bins(table, partial(default_lengths, spreads=table.spreads), planned)
+            table = in_bins(table, partial(default_lengths, spreads=table.spreads), earlier)
         check_owners(self.bounds, table.every_owner)
         return with_points(table, at)
 
