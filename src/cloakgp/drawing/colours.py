@@ -18,6 +18,8 @@ SURE_TO_UNSURE: ColourMap = ("#f3efe4", "#ead0a4", "#d99f6c", "#b66a52", "#7d3b4
 ONE_TO_OTHER: ColourMap = ("#1f5a91", "#6fa3c8", "#eeece5", "#e0a264", "#b4591f")
 #: From no people to many.
 FEW_TO_MANY: ColourMap = ("#f6f6f1", "#cfe3d6", "#98c6ae", "#58a386", "#2a7560", "#134637")
+#: Where a map of one class begins; its colour is the other end.
+PAPER = "#f7f4ec"
 #: Colours of classes (Okabe and Ito), which begin again after the last.
 CLASSES = (
     *("#0072b2", "#e69f00", "#009e73", "#d55e00"),

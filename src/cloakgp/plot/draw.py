@@ -131,7 +131,8 @@ def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bo
     release = predictions.release
     shown = curve_panels(predictions, inputs, clip=clip, noise=True)
     hidden = release.spec.rows is not None
-    figure, rows = panels(ax, len(shown), len(shown[0]), more=STRIP if hidden else None)
+    below = len(shown[0]) if hidden else 0
+    figure, rows = panels(ax, len(shown), len(shown[0]), more=(below, STRIP))
     if len(rows) > len(shown):
         for each, panel in zip(rows[-1], people_panels(predictions, shown[0]), strict=True):
             draw_people(each, panel)
@@ -158,22 +159,23 @@ def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool
     """Draw what is predicted, and beside it how sure that is."""
     release = predictions.release
     plane, hidden = Plane.over(release.spec, inputs), release.spec.rows is not None
-    more = 1.0 if hidden else None
-    figure, rows = panels(ax, len(predictions.groups), 2, plane.proportion, more=more)
-    if hidden:
-        people = people_maps(predictions, plane)
-        if len(rows) > len(predictions.groups):
-            for each, panel in zip(rows[-1], people, strict=True):
-                draw_map(each, panel, plane, panel.title)
-        plane = plane.faded(people[0].values)
-    pairs = map_panels(predictions, plane, clip=clip)
-    for (first, *second), pair in zip(rows, pairs, strict=False):
+    people = people_maps(predictions, plane) if hidden else ()
+    seen = plane.faded(people[0].values) if people else plane
+    pairs = map_panels(predictions, seen, clip=clip)
+    shape = len(pairs), 2 + len(pairs[0].each), plane.proportion
+    figure, rows = panels(ax, *shape, more=(len(people), 1.0))
+    for each, panel in zip(rows[-1], people if len(rows) > len(pairs) else (), strict=False):
+        draw_map(each, panel, plane, panel.title)
+    plane = seen
+    for (first, *others), pair in zip(rows, pairs, strict=False):
         if isinstance(pair.value, ClassPanel):
             draw_classes(first, pair.value, plane, f"most probable {pair.value.title}")
         else:
             draw_map(first, pair.value, plane, pair.value.title)
-        for each in second:
-            draw_map(each, pair.sure, plane, f"how sure: {pair.sure.title}")
+        shown = [(pair.sure, f"how sure: {pair.sure.title}")]
+        shown += [(panel, f"probability of {panel.title}") for panel in pair.each]
+        for each, (panel, title) in zip(others, shown, strict=ax is None):
+            draw_map(each, panel, plane, title)
     faded = release.spec.privacy_unit.told(SPARSE if hidden else FADED)
     footnote = f"{footnote_of(release)}\n{faded}"
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)
