@@ -291,6 +291,9 @@ def workers(kind: str) -> Iterator[None]:
 
 def get_ready() -> None:
     """Load what a block needs, and take long enough for the other workers to get ready, too."""
+    import pyarrow.parquet
+
+    import cloakgp.data.batches  # noqa: F401
 
     time.sleep(1.0)
 
