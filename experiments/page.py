@@ -35,7 +35,6 @@ drawn from.
 
 *In 0.2.0* is what the version before gave, whose noise was Gaussian by default.
 """
-CPU_TIME = "CPU time is measured by the [benchmarks](../benchmarks.md)."
 #: What version 0.2.0 gave, by item.
 BEFORE = json.loads((Path(__file__).parent / "printed" / "best-0.2.0.json").read_text())
 
@@ -52,13 +51,13 @@ def assemble(results: Path) -> Path:
         if record is None:
             title, place = titles.get(name) or (items[name].title, items[name].place)
             why = "has not been run yet" if name in items else "has not been written yet"
-            overview.append(f"| {title} | {place} | missing: {why} |")
+            overview.append(f"| {title} | {place}; missing: this item {why} |")
             sections.append(f"## {title}\n\n*{_capital(place)}.* **Missing**: this item {why}.\n")
             continue
         anchor = f"[{record['title']}](#{_anchor(record['title'])})"
-        overview.append(f"| {anchor} | {record['place']} | {record['conclusion']} |")
+        overview.append(f"| {anchor} | {record['place']} |")
         sections.append(section(record, results / name, _since(items.get(name), record, results)))
-    table = "\n".join(["| item | in the paper | to conclude |", "|---|---|---|", *overview])
+    table = "\n".join(["| item | in the paper |", "|---|---|", *overview])
     results.mkdir(parents=True, exist_ok=True)
     page = results / "README.md"
     pictures = [
@@ -68,8 +67,9 @@ def assemble(results: Path) -> Path:
     ]
     aims = measured.table(results)
     aims.to_csv(results / "measured.csv", index=False)
-    beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{CPU_TIME}\n"
-    page.write_text("\n".join([TITLE, *pictures, HEAD, table, "", beside, *sections]))
+    missed = "\n".join(f"- {why}" for why in measured.MISSED)
+    beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{missed}\n"
+    page.write_text("\n".join([TITLE, *pictures, beside, HEAD, table, "", *sections]))
     return page
 
 
@@ -115,7 +115,7 @@ def section(record: dict[str, Any], folder: Path, since: str = "") -> str:
         lines.append("")
     files = ", ".join(f"[{_words(t)}]({name}/{t}.csv)" for t in record["tables"])
     made = (
-        f"cloakgp {record['version']}, commit {record['commit'] or 'unknown'}, seed "
+        f"commit {record['commit'] or 'unknown'} (the last version then: {record['version']}), seed "
         f"{record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
         f"{record['finished']}"
     )
