@@ -115,8 +115,8 @@ def section(record: dict[str, Any], folder: Path, since: str = "") -> str:
         lines.append("")
     files = ", ".join(f"[{_words(t)}]({name}/{t}.csv)" for t in record["tables"])
     made = (
-        f"commit {record['commit'] or 'unknown'} (the last version then: {record['version']}), seed "
-        f"{record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
+        f"commit {record['commit'] or 'unknown'} (the last version then: {record['version']}), "
+        f"seed {record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
         f"{record['finished']}"
     )
     uses = record["made_from"].get("uses")
