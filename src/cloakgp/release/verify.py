@@ -141,7 +141,10 @@ class VerificationReport:
     @property
     def authorship(self) -> str:
         """What all of this cannot show."""
-        return SIGNED_WORD if self.signature.status == "signed" else NOT_AUTHORSHIP
+        said = SIGNED_WORD if self.signature.status == "signed" else NOT_AUTHORSHIP
+        # The release holds no inputs that could be those of others, but a box.
+        hidden = self.scope.endswith(PRIVATE_INPUTS)
+        return said.replace("for the inputs", "for the box of the inputs") if hidden else said
 
     def __bool__(self) -> bool:
         return self.ok
