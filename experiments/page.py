@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments import measured, store
+from experiments import glance, measured, store
 from experiments.item import Item
 from experiments.registry import EXPECTED, find
 
@@ -35,6 +35,8 @@ drawn from.
 
 *In 0.2.0* is what the version before gave, whose noise was Gaussian by default.
 """
+#: Items whose section is a page of its own.
+APART = ("compare-rows",)
 #: What version 0.2.0 gave, by item.
 BEFORE = json.loads((Path(__file__).parent / "printed" / "best-0.2.0.json").read_text())
 
@@ -54,9 +56,15 @@ def assemble(results: Path) -> Path:
             overview.append(f"| {title} | {place}; missing: this item {why} |")
             sections.append(f"## {title}\n\n*{_capital(place)}.* **Missing**: this item {why}.\n")
             continue
-        anchor = f"[{record['title']}](#{_anchor(record['title'])})"
-        overview.append(f"| {anchor} | {record['place']} |")
-        sections.append(section(record, results / name, _since(items.get(name), record, results)))
+        text = section(record, results / name, _since(items.get(name), record, results))
+        where = f"#{_anchor(record['title'])}"
+        if name in APART:
+            where = f"{name}.md"
+            (results / where).write_text(text[1:])  # one # less
+        else:
+            sections.append(text)
+        link = f"[{record['title']}]({where})"
+        overview.append(f"| {link} | {record['place']} |")
     table = "\n".join(["| item | in the paper |", "|---|---|", *overview])
     results.mkdir(parents=True, exist_ok=True)
     page = results / "README.md"
@@ -67,9 +75,11 @@ def assemble(results: Path) -> Path:
     ]
     aims = measured.table(results)
     aims.to_csv(results / "measured.csv", index=False)
+    first = glance.make(results) is not None
+    at_once = [f"In one page: [{glance.TITLE.lower()}]({glance.NAME}.md).\n"] if first else []
     missed = "\n".join(f"- {why}" for why in measured.MISSED)
     beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{missed}\n"
-    page.write_text("\n".join([TITLE, *pictures, beside, HEAD, table, "", *sections]))
+    page.write_text("\n".join([TITLE, *at_once, *pictures, beside, HEAD, table, "", *sections]))
     return page
 
 

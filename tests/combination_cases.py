@@ -548,9 +548,10 @@ class Runner:
                 return X, y
             return (X if "columns" in self.case.sets else X.to_numpy()), y
         path, names = self._write(table, y)
-        stated = self.case.sets.get("columns")
+        how = {"columns": self.case.sets.get("columns")}
+        how["protect"] = self.case.sets.get("protect", "outputs")
         output = names if len(names) > 1 else names[0]
-        return scan(path, inputs=self.case.inputs, output=output, columns=stated)
+        return scan(path, inputs=self.case.inputs, output=output, **how)
 
     def _write(self, table, y):
         names = [f"y{i}" for i in range(y.shape[1] if y.ndim == 2 else 1)]

@@ -6,14 +6,24 @@ Renderers draw these panels as they are, so that a page and a plot of one releas
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.drawing.colours import LOW_TO_HIGH, ONE_TO_OTHER, SURE_TO_UNSURE, ColourMap
-from cloakgp.drawing.marks import Marks, collect_marks
-from cloakgp.drawing.predictions import Bounds, Predictions, Series
+from cloakgp.drawing.colours import (
+    FEW_TO_MANY,
+    LOW_TO_HIGH,
+    ONE_TO_OTHER,
+    PAPER,
+    SURE_TO_UNSURE,
+    ColourMap,
+    class_colour,
+)
+from cloakgp.drawing.contours import SMOOTHED, SURE_SMOOTHED
+from cloakgp.drawing.marks import Marks, collect_marks, people_marks
+from cloakgp.drawing.predictions import Bounds, Predictions, Series, people_series, per_unit
 from cloakgp.drawing.views import (
     CURVE_PLACES,
     MIN_OPACITY,
@@ -21,6 +31,7 @@ from cloakgp.drawing.views import (
     Input,
     Plane,
     along,
+    describe_inputs,
     most_varying,
 )
 
@@ -33,8 +44,11 @@ MAX_BAND_FACTOR = 4.0
 NEAR_VISIBILITY = 0.5
 #: The share of places near people whose uncertainty is told apart by colours.
 COLOURED_SHARE = 0.99
-#: Bounds of what has none.
+#: Maps of single classes, at most.
+MOST_CLASSES = 7
+#: Bounds of what has none, and of numbers of people.
 UNBOUNDED: Bounds = (-math.inf, None)
+NO_FEWER: Bounds = (0.0, None)
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,16 @@ class MapPanel:
     limits: Span
     marks: Marks | None = None  # what was published
 
+    @property
+    def mark_places(self) -> Array | None:
+        """Where what was published is marked, (K, 2)."""
+        return None if self.marks is None else self.marks.middle
+
+    @property
+    def smoothed(self) -> float:
+        """How far contours are smoothed, in places of the map."""
+        return SURE_SMOOTHED if set(self.colours) == set(SURE_TO_UNSURE) else SMOOTHED
+
 
 @dataclass(frozen=True)
 class ClassPanel:
@@ -81,10 +105,11 @@ class ClassPanel:
 
 @dataclass(frozen=True)
 class MapPair:
-    """What is predicted over two inputs, and beside it how sure that is."""
+    """What is predicted over two inputs, beside it how sure that is, and classes one by one."""
 
     value: MapPanel | ClassPanel
     sure: MapPanel
+    each: tuple[MapPanel, ...] = ()  # the probability of each class, of many the likeliest
 
 
 def curve_panels(
@@ -157,13 +182,54 @@ def map_panels(predictions: Predictions, plane: Plane, *, clip: bool = True) -> 
     return pairs
 
 
+def people_panels(predictions: Predictions, shown: Sequence[CurvePanel]) -> list[CurvePanel]:
+    """Return where people are along the inputs of these panels, of a release of whole rows."""
+    release, inputs = predictions.release, describe_inputs(predictions.release.spec)
+    alone = len(inputs) == 1
+    count = CURVE_PLACES if alone else PANEL_PLACES
+    each = [people_series(release, along(inputs, panel.varied, count)) for panel in shown]
+    limits = 0.0, curve_limits(each, NO_FEWER)[1]
+    return [
+        CurvePanel(
+            varied=panel.varied,
+            input=panel.input,
+            x=panel.x,
+            group=[],
+            series=[one],
+            name=per_unit(release),
+            bounds=NO_FEWER,
+            view=UNBOUNDED,
+            limits=limits,
+            marks=(people_marks(release, inputs),) if alone else (),
+        )
+        for panel, one in zip(shown, each, strict=True)
+    ]
+
+
+def people_maps(predictions: Predictions, plane: Plane) -> tuple[MapPanel, MapPanel]:
+    """Return where people are over both inputs, and how sure that is."""
+    release = predictions.release
+    found, all_seen = people_series(release, plane.points), np.ones(len(plane.points))
+    limits = 0.0, float(np.quantile(found.value, COLOURED_SHARE))
+    reach = uncertainty_limits(found.reach, NO_FEWER, all_seen)
+    return (
+        MapPanel(per_unit(release), found.value, FEW_TO_MANY, limits),
+        MapPanel("± of the 95 % band", found.reach, SURE_TO_UNSURE, reach),
+    )
+
+
 def _class_maps(predictions: Predictions, values: Array) -> MapPair:
     """Return the maps of the most probable class, and of its probability, from those of all."""
     even, top = 1.0 / len(values), values.max(axis=0)
     strength = np.clip((top - even) / (1.0 - even), MIN_OPACITY, 1.0)
     best = ClassPanel(predictions.title, predictions.names, values.argmax(axis=0), strength)
-    colours = SURE_TO_UNSURE[::-1]
-    return MapPair(best, MapPanel("probability of that class", top, colours, (even, 1.0)))
+    sure = MapPanel("probability of that class", top, SURE_TO_UNSURE[::-1], (even, 1.0))
+    likeliest = np.sort(np.argsort(-values.max(axis=1), kind="stable")[:MOST_CLASSES])
+    each = tuple(
+        MapPanel(predictions.names[c], values[c], (PAPER, class_colour(int(c))), (0.0, 1.0))
+        for c in likeliest
+    )
+    return MapPair(best, sure, each)
 
 
 def curve_limits(series: list[Series], bounds: Bounds, *, clip: bool = True) -> Span:

@@ -61,8 +61,9 @@ from cloakgp.estimators.steps import (
     release_plan,
 )
 from cloakgp.estimators.whole_rows import (
+    check_outputs,
     checked_people,
-    private_batch,
+    private_batches,
     protects_rows,
     refuse_rows,
     rows_of_box,
@@ -74,12 +75,13 @@ from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
+from cloakgp.release.outputs import Numbers
 from cloakgp.release.plan import Plan
 from cloakgp.release.posterior import Clip, Of
 from cloakgp.release.privacy_unit import PrivacyUnit
 from cloakgp.release.release import Release
 from cloakgp.release.settings import copy_settings
-from cloakgp.release.spec import ChosenBounds, ReleaseSpec
+from cloakgp.release.spec import ChosenBounds, ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
 Array = NDArray[np.float64]
@@ -360,9 +362,44 @@ class PrivateGP(BaseEstimator):
         """
         raise NotImplementedError
 
-    def _spec(self, table: Table, declared: Any, budget: Budget) -> ReleaseSpec:
-        """Return the specification of a release; every default comes from what is public."""
+    def _outputs(
+        self, table: Table, declared: Any, budget: Budget
+    ) -> tuple[tuple[LinearModel, Family | None], dict[str, Any]]:
+        """Return the prior of f and what a specification says of this kind of outputs.
+
+        Every default comes from what is public.
+        """
         raise NotImplementedError
+
+    def _spec(self, table: Table, declared: Any, budget: Budget) -> ReleaseSpec:
+        """Return the specification of a release."""
+        (model, family), outputs = self._outputs(table, declared, budget)
+        points, weights = workload(table)
+        design = design_for(self.design, budget.mechanism)
+        if table.protected is not None:
+            design = "cells"
+        learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
+        spec = ReleaseSpec(
+            model=model,
+            family=family,
+            points=points,
+            weights=weights,
+            budget=budget,
+            design=design,
+            decode=self.decode,  # type: ignore[arg-type]
+            rank=self.rank,
+            groups=table.owners,
+            partition=table.partition,
+            limit=table.limit,
+            feature_names=table.names,
+            inputs=table.columns,
+            gap=self.design_gap,
+            beyond=summarise_rows(table) if learnt and table.at is not None else None,
+            rows=table.protected,
+            privacy_unit=PrivacyUnit.of(self.unit),
+            **outputs,
+        )
+        return spec if spec.likelihood is None else at_prior_mean(spec)
 
     def _plan(
         self,
@@ -468,7 +505,6 @@ class PrivateGP(BaseEstimator):
         self, X: Any, y: Any, groups: Any, plan: Plan | None, max_contributions: Any, people: Any
     ) -> Self:
         """Make the release of whole rows: of X, too, only what is published goes on."""
-        y = as_blocks(y)
         known = X if groups is None else None
         countable = known is not None and self.neighbours == "replace"
         if plan is not None and people is None and not countable:
@@ -481,12 +517,14 @@ class PrivateGP(BaseEstimator):
             checked_plan(plan, Plan).check_same(table, copy_settings(self))
         assert plan.spec.rows is not None
         box, names = plan.spec.rows.box, target_names(y)
+        if isinstance(plan.spec.outcome, Numbers):
+            check_outputs(len(plan.spec.lo), y)
         if both := [name for name in names or () if name in (box.names or ())]:
             raise ParameterError("{box} has the column {!r}, and so has {y}; rename one", both[0])
         _remember_names(self, box.names, len(box.inputs))
         release_id = uuid.uuid4().hex
         with spending(noise_for(self, plan, None, release_id)) as noise:
-            core = core_for_rows(plan.spec, private_batch(box, X, y), groups)
+            core = core_for_rows(plan.spec, private_batches(box, X, y, groups), groups)
             release = release_plan(plan, core, noise, names, release_id)
             if release.private and noise.commit is None:
                 note_spend(box.codes, plan.spends)
@@ -552,54 +590,13 @@ class PrivateGP(BaseEstimator):
         else:
             table = bounded(table, max_contributions)
             earlier = plan.table if isinstance(plan, Plan) else None
-            planned = None if earlier is None else earlier.partition
-            table = in_bins(table, partial(default_lengths, spreads=table.spreads), planned)
+            table = in_bins(table, partial(default_lengths, spreads=table.spreads), earlier)
         check_owners(self.bounds, table.every_owner)
         return with_points(table, at)
 
     def _exposed(self, table: Table, exposure: Any) -> Table:
         """Return the table with its exposures, which only counts have."""
         return table
-
-    def _assemble(
-        self,
-        prior: tuple[LinearModel, Family | None],
-        table: Table,
-        budget: Budget,
-        **outputs: Any,
-    ) -> ReleaseSpec:
-        """Return the specification of a release; ``outputs`` are those of the kind of outputs."""
-        points, weights = workload(table)
-        model, family = prior
-        design = design_for(self.design, budget.mechanism)
-        if table.protected is not None:
-            design = "cells"
-            if "outcome" not in outputs and len(outputs["lo"]) > 1:
-                raise ParameterError(
-                    "several outputs cannot be combined with {protect:'rows'}; release the columns "
-                    "one by one, each with its own {bounds}"
-                )
-        learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
-        return ReleaseSpec(
-            model=model,
-            family=family,
-            points=points,
-            weights=weights,
-            budget=budget,
-            design=design,
-            decode=self.decode,  # type: ignore[arg-type]
-            rank=self.rank,
-            groups=table.owners,
-            partition=table.partition,
-            limit=table.limit,
-            feature_names=table.names,
-            inputs=table.columns,
-            gap=self.design_gap,
-            beyond=summarise_rows(table) if learnt and table.at is not None else None,
-            rows=table.protected,
-            privacy_unit=PrivacyUnit.of(self.unit),
-            **outputs,
-        )
 
 
 def _check_public(X: Any, people: Any) -> None:

@@ -315,11 +315,11 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
     return core
 
 
-def core_for_rows(spec: ReleaseSpec, batch: Batch, groups: Any) -> Publish:
+def core_for_rows(spec: ReleaseSpec, blocks: Sequence[Batch], groups: Any) -> Publish:
     """Return the same for whole rows, whose bins the core finds itself."""
     rows, kind = spec.rows, _kind(spec, flat=True)
     assert rows is not None
-    people = WholeRows(spec.columns, [batch], rows.neighbours, rows.max_rows, groups)
+    people = WholeRows(spec.columns, blocks, rows.neighbours, rows.max_rows, groups)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
         return release(Query(sketch, kind, people), spec.budget, noise=noise)

@@ -9,15 +9,18 @@ import numpy as np
 from cloakgp.drawing.colours import (
     BLUE,
     CLASSES,
+    GREEN,
     GREY,
     INK,
     ORANGE,
     PALE_BLUE,
+    PALE_GREEN,
     PALE_ORANGE,
     VERMILION,
     class_colour,
 )
 from cloakgp.drawing.marks import MARKS, Marks
+from cloakgp.drawing.panels import CurvePanel
 from cloakgp.drawing.predictions import Bounds, Predictions, Series
 from cloakgp.plot.canvas import Array, Axes, axis_label
 
@@ -62,6 +65,16 @@ def draw_marks(ax: Axes, marks: Sequence[Marks | None]) -> None:
         )
 
 
+def draw_people(ax: Axes, panel: CurvePanel) -> None:
+    """Draw where people are, of a release of whole rows."""
+    (one,) = panel.series
+    band = {"fc": PALE_GREEN, "ec": "none", "lw": 1.0, "label": "their 95 % band"}
+    ax.plot(panel.x, one.value, color=GREEN, lw=2.0, label="people", zorder=2.1)
+    ax.fill_between(panel.x, one.low, one.high, **band)
+    draw_marks(ax, panel.marks)
+    ax.set_ylim(*panel.limits)
+
+
 def draw_errors(ax: Axes, x: Array, noise: Array, floor: Array) -> None:
     """Draw what privacy would add, what is there without it, and both together."""
     ax.fill_between(x, 0.0, noise, color=ORANGE, alpha=0.25, lw=0)
@@ -90,7 +103,8 @@ def _draw_curve(ax: Axes, x: Array, one: Series, what: str) -> None:
 def _draw_classes(ax: Axes, x: Array, series: list[Series]) -> None:
     for number, one in enumerate(series):
         colour = class_colour(number)
-        ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12)
+        label = "" if number else "their 95 % bands"  # each has the colour of its class
+        ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12, label=label)
     for number, one in enumerate(series):
         style = "-" if number < len(CLASSES) else "--"  # a colour of its own, or one again
         label = axis_label(one.name)

@@ -1,5 +1,7 @@
 """Maps over two inputs in matplotlib: coloured between limits, faded where nobody is, with people.
 
+Of whole rows people are private, and fading follows from what was published of them.
+
 A contour is dark on a light rim, so that it is seen on every colour.
 """
 
@@ -40,7 +42,7 @@ def draw_map(ax: Axes, panel: MapPanel, plane: Plane, title: str) -> None:
     shape = {"shrink": 0.92, "pad": 0.02, "extend": beyond.get(ends, "both")}
     ax.figure.colorbar(scale, ax=ax, **shape)
     if not plane.stepped:  # lines of equal value have no meaning across levels
-        _draw_contours(ax, plane, grid, MaxNLocator(CONTOURS).tick_values(lo, hi))
+        _draw_contours(ax, plane, panel, grid, MaxNLocator(CONTOURS).tick_values(lo, hi))
     _draw_people(ax, plane, title)
     if panel.marks is not None:
         _draw_marks(ax, panel.marks, scale)
@@ -70,10 +72,12 @@ def _draw_image(ax: Axes, plane: Plane, colour: Array, opacity: Array) -> None:
         ax.set_aspect(plane.aspect)
 
 
-def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) -> None:
+def _draw_contours(
+    ax: Axes, plane: Plane, panel: MapPanel, grid: Array, ticks: Sequence[float]
+) -> None:
     """Draw lines at round numbers of the scale, so that maps of one scale can be compared."""
     rims = [withStroke(linewidth=2.6, foreground=RIM, alpha=0.6)]
-    found = contours(plane, grid, ticks)
+    found = contours(plane, grid, ticks, panel.mark_places, panel.smoothed)
     for contour in found:
         for line in contour.lines:
             ax.plot(*line.T, color=LINE, lw=0.9, path_effects=rims)
@@ -94,9 +98,10 @@ def _draw_marks(ax: Axes, marks: Marks, scale: ScalarMappable) -> None:
 
 def _draw_people(ax: Axes, plane: Plane, title: str) -> None:
     spec = plane.spec
-    X = thinned(plane.people, MAX_INPUTS)
-    dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
-    ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
+    if spec.rows is None:
+        X = thinned(plane.people, MAX_INPUTS)
+        dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
+        ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
     if spec.inducing is not None:
         z = spec.codes_of(spec.inducing)[:, list(plane.order)]
         ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)

@@ -66,10 +66,10 @@ class PublishedCells:
     def people(self) -> Array:
         """How many people are in each cell, (K,); those who are shared count in parts.
 
-        Of whole rows that is a noisy number, the sum of all shares.
+        Of whole rows that is a noisy number, the sum of all shares that add up to 1.
         """
         if self.spec.rows is not None:
-            return np.asarray(self.part.noisy.s.sum(axis=1))
+            return np.asarray(self.part.noisy.s.sum(axis=1) / self.spec.share_groups)
         return np.asarray(self.shares @ self._each)
 
     @property
@@ -77,7 +77,8 @@ class PublishedCells:
         """The noise in the numbers of people; 0 where inputs are public."""
         if self.spec.rows is None:
             return 0.0
-        return self.part.noisy.noise_std * math.sqrt(self.spec.shares)
+        spec = self.spec
+        return self.part.noisy.noise_std * math.sqrt(spec.shares / spec.share_groups)
 
     @cached_property
     def exposure(self) -> Array | None:
@@ -136,7 +137,9 @@ class PublishedCells:
         # Where there are hardly more rows than noise, a mean says nothing, and its noise says so.
         rows = np.maximum(self.people, 2.0 * self.people_noise_std)[:, None]
         share = np.clip((self.sums - self._lo * self.people[:, None]) / (self._width * rows), 0, 1)
-        around = np.hypot(1.0 - share, share) if self.spec.shares == 2 else np.hypot(1.0, share)
+        # Of a sum less its share of all C sums in each of G groups, by which people are counted.
+        C, G = self.spec.shares, self.spec.share_groups
+        around = np.sqrt(1.0 - 2.0 * share / G + C * share**2 / G)
         return self._lo + self._width * share, self.sum_noise_std * around / rows
 
     @property
@@ -159,10 +162,11 @@ class PublishedCells:
 
     def words(self) -> list[str]:
         """Return who is in each cell, in words such as "age 20 to 27"."""
-        columns = list(zip(self.spec.names, self.spec.encoding.columns, self.codes.T, strict=True))
+        encoding, halves = self.spec.encoding, half_bins(self.spec)
+        columns = list(zip(self.spec.names, encoding.columns, self.codes.T, halves, strict=True))
         found = []
         for inside in self.members:
-            told = [_where(name, kind, codes, inside) for name, kind, codes in columns]
+            told = [_where(name, kind, codes, inside, half) for name, kind, codes, half in columns]
             narrow = sorted((each for each in told if each is not None), key=lambda each: each[0])
             kept = [each for each in told if each is not None and each in narrow[:MAX_NAMED_INPUTS]]
             rest = ", …" if len(narrow) > len(kept) else ""
@@ -248,19 +252,35 @@ def _inputs_of(cells: PublishedCells) -> dict[str, list[Any]]:
     rows = spec.X if spec.partition is None else spec.partition.centres
     frame = spec.encoding.frame(spec.codes_of(rows))
     found: dict[str, list[Any]] = {}
-    for name in frame:
+    for name, half in zip(frame, half_bins(spec), strict=True):
         column = frame[name]
         inside = [column[members] for members in cells.members]
-        if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
-            found[f"{name}_from"] = [values.min() for values in inside]
-            found[f"{name}_to"] = [values.max() for values in inside]
+        dates = pd.api.types.is_datetime64_any_dtype(column)
+        if dates or pd.api.types.is_numeric_dtype(column):
+            ends = [(values.min(), values.max()) for values in inside]
+            if half:
+                reach: Any = pd.Timedelta(days=half) if dates else half
+                ends = [(low - reach, high + reach) for low, high in ends]
+            found[f"{name}_from"], found[f"{name}_to"] = map(list, zip(*ends, strict=True))
         else:
             found[name] = [", ".join(sorted(map(str, values.unique()))) for values in inside]
     return found
 
 
+def half_bins(spec: ReleaseSpec) -> list[float]:
+    """Return how far a column of the sketch reaches along each input, to either side.
+
+    Columns are people or places, but for whole rows: there they are bins of the box.
+    """
+    if spec.rows is None:
+        return [0.0] * len(spec.names)
+    box = spec.rows.box
+    ends = zip(box.ranges, box.parts, strict=True)
+    return [0.0 if each is None else 0.5 * (each[1] - each[0]) / parts for each, parts in ends]
+
+
 def _where(
-    name: str, column: Column, codes: Array, inside: NDArray[np.bool_]
+    name: str, column: Column, codes: Array, inside: NDArray[np.bool_], half: float
 ) -> tuple[float, str] | None:
     """Return how narrow a cell is along an input, and where it is; None if it is everywhere."""
     everybody, here = np.unique(codes[~np.isnan(codes)]), np.unique(codes[inside])
@@ -277,7 +297,7 @@ def _where(
     share = (ends[1] - ends[0]) / float(everybody[-1] - everybody[0])
     if share >= 1.0:
         return None
-    first, last = (_shown(column, end) for end in ends)
+    first, last = _shown(column, ends[0] - half), _shown(column, ends[1] + half)
     words = [first if first == last else f"{first} to {last}", *missing]
     return share, f"{name} {' or '.join(words)}"
 
