@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments import measured, store
+from experiments import glance, measured, store
 from experiments.item import Item
 from experiments.registry import EXPECTED, find
 
@@ -35,6 +35,8 @@ drawn from.
 
 *In 0.2.0* is what the version before gave, whose noise was Gaussian by default.
 """
+#: Items whose section is a page of its own.
+APART = ("compare-rows",)
 CPU_TIME = "CPU time is measured by the [benchmarks](../benchmarks.md)."
 #: What version 0.2.0 gave, by item.
 BEFORE = json.loads((Path(__file__).parent / "printed" / "best-0.2.0.json").read_text())
@@ -55,9 +57,15 @@ def assemble(results: Path) -> Path:
             overview.append(f"| {title} | {place} | missing: {why} |")
             sections.append(f"## {title}\n\n*{_capital(place)}.* **Missing**: this item {why}.\n")
             continue
-        anchor = f"[{record['title']}](#{_anchor(record['title'])})"
-        overview.append(f"| {anchor} | {record['place']} | {record['conclusion']} |")
-        sections.append(section(record, results / name, _since(items.get(name), record, results)))
+        text = section(record, results / name, _since(items.get(name), record, results))
+        where = f"#{_anchor(record['title'])}"
+        if name in APART:
+            where = f"{name}.md"
+            (results / where).write_text(text[1:])  # one # less
+        else:
+            sections.append(text)
+        link = f"[{record['title']}]({where})"
+        overview.append(f"| {link} | {record['place']} | {record['conclusion']} |")
     table = "\n".join(["| item | in the paper | to conclude |", "|---|---|---|", *overview])
     results.mkdir(parents=True, exist_ok=True)
     page = results / "README.md"
@@ -68,6 +76,8 @@ def assemble(results: Path) -> Path:
     ]
     aims = measured.table(results)
     aims.to_csv(results / "measured.csv", index=False)
+    if glance.make(results) is not None:
+        table = f"First of all: [{glance.TITLE.lower()}]({glance.NAME}.md), a page.\n\n{table}"
     beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{CPU_TIME}\n"
     page.write_text("\n".join([TITLE, *pictures, HEAD, table, "", beside, *sections]))
     return page
