@@ -43,6 +43,9 @@ LOOKS = (
     ("#3D7A6B", "h"),
 )
 
+#: Errors may be 0, which a logarithmic axis does not have.
+LEAST_DRAWN = 1e-3
+
 PROMISES = (
     "Trust: with a central method one keeper sees all outputs, with a local one nobody does. "
     "Neighbours: what may be different in one person without anybody noticing; the numbers of "
@@ -247,10 +250,12 @@ def figure(errors: pd.DataFrame, sets: Sequence[Data], methods: Sequence[Method]
     picture, grid = panels(rows, columns, 3.9, 3.2)
     mean = errors.groupby(["data", "method", "epsilon"])["error"].mean()
     for data, ax in zip(sets, grid.ravel(), strict=False):
-        for method, (colour, marker) in zip(methods, cycle(LOOKS), strict=False):
+        looks = cycle(LOOKS)
+        for method in methods:
+            colour, marker = next(looks) if method.private else (INK, "")
             if method.check() is not None or not method.can(data):
                 continue
-            own = mean[data.name, method.name]
+            own = mean[data.name, method.name].clip(lower=LEAST_DRAWN)
             if not method.private:
                 style = (0, (1, 1.5)) if "without data" in method.name else (0, (5, 2))
                 ax.axhline(own.iloc[0], color=INK, lw=1.2, ls=style, label=method.name, zorder=1)
@@ -323,9 +328,9 @@ def conclusion(errors: pd.DataFrame, sets: Sequence[Data], methods: Sequence[Met
             here = mean[data.name, epsilon]
             cells += 1
             rival = min(rivals, key=lambda m: here[m.name])
-            ratio = here[ours.name] / max(here[rival.name], 1e-12)
             if here[ours.name] > here[rival.name]:
-                lost.append((data.name, epsilon, rival.name, ratio))
+                more = _more(here[ours.name], here[rival.name])
+                lost.append(f"{data.name} at ε = {epsilon:g} ({rival.name}, {more})")
             there = least[data.name, epsilon]
             lucky += here[ours.name] <= min(there[m.name] for m in rivals)
             untuned[1] += data.untuned
@@ -337,11 +342,12 @@ def conclusion(errors: pd.DataFrame, sets: Sequence[Data], methods: Sequence[Met
         text += f", {untuned[0]} of {untuned[1]} on data that nothing was tuned on"
     text += f"; in {lucky}, if the best variant of a rival may keep the luck of its noise."
     if lost:
-        where = [
-            f"{name} at ε = {e:g} ({rival}, by {100 * (ratio - 1):.1f} %)"
-            for name, e, rival, ratio in lost
-        ]
-        text += f" **Not better**: {listed(where)}."
+        text += f" **Not better**: {listed(lost)}."
     if useless:
         text += f" No better than a guess without data: {listed(useless)}."
     return text
+
+
+def _more(ours: float, theirs: float) -> str:
+    """Say by how much our error is the larger one; theirs may be 0."""
+    return f"by {100 * (ours / theirs - 1):.1f} %" if theirs > 0 else f"{ours:.2g} against 0"

@@ -168,11 +168,9 @@ class Drawer:
         facts, s = self._facts, self._published(y, count, rng)
         if not (facts.squares and len(self._T)):
             return s, [None] * count
-        found: list[tuple[Array, Array] | None] = []
-        for values, noise in zip(s, sketch_noise(facts, (count,), rng), strict=True):
-            squares = replace(self._squares, values=self._squared(y) + np.array([noise]))
-            found.append(weigh_noise(self._decoders, values, [squares], 0))
-        return s, found
+        values = self._squared(y) + sketch_noise(facts, (count,), rng)
+        squares = replace(self._squares, values=values[None])
+        return s, list(zip(*weigh_noise(self._decoders, s.T, [squares], 0), strict=True))
 
     @cached_property
     def _squares(self) -> Squares:

@@ -198,6 +198,10 @@ OPTIONS = {
     "latents": Option(sets={"target": "latents"}, partners=(*OWNED, "gaussian")),
     "direct": Option(sets={**GAUSSIAN, "decode": "direct"}, partners=OWNED),
     "hall": Option(sets={**GAUSSIAN, "calibration": "hall"}, partners=(*OWNED, "bounds grid")),
+    "mu": Option(
+        sets={**GAUSSIAN, "epsilon": 1.0, "mu": 0.4}, partners=(*OWNED, "bounds grid", "search")
+    ),
+    "rho": Option(sets={"epsilon": 1.0, "rho": 0.2}, partners=(*OWNED, "whole rows", "iterations")),
     "rank": Option(sets={"rank": 2}, partners=OWNED),
     "learn": Option(sets={"kernel": None, "learn": "auto"}, partners=OWNED),
     "fitc": Option(sets={"inducing": 4, "approximation": "fitc"}, partners=OWNED),
@@ -222,6 +226,7 @@ EXCUSED = {
     "grid": "every choice of bounds has it",
     "quantiles": "public; which of the counts are the best",
     "inputs": "every choice of bounds has it",
+    "unit": "a word for those whose rows they are",
     "neighbours": "of whole rows; others than those here are audited in test_whole_rows.py",
 }
 
@@ -543,9 +548,10 @@ class Runner:
                 return X, y
             return (X if "columns" in self.case.sets else X.to_numpy()), y
         path, names = self._write(table, y)
-        stated = self.case.sets.get("columns")
+        how = {"columns": self.case.sets.get("columns")}
+        how["protect"] = self.case.sets.get("protect", "outputs")
         output = names if len(names) > 1 else names[0]
-        return scan(path, inputs=self.case.inputs, output=output, columns=stated)
+        return scan(path, inputs=self.case.inputs, output=output, **how)
 
     def _write(self, table, y):
         names = [f"y{i}" for i in range(y.shape[1] if y.ndim == 2 else 1)]

@@ -54,6 +54,8 @@ REFUSED = {
     "bounds grid & search": "bounds cannot be chosen within a private search",
     "bounds grid & hall": "calibration='hall' cannot share a budget",
     "bounds grid & no noise": "epsilon=inf adds no noise, so there is no budget",
+    "bounds grid & mu": "mu are budgets of a release alone, and a choice of bounds",
+    "search & mu": "mu are budgets of a release alone, and a private search",
     "several outputs & search": "a private search is for one output column, not for 2",
     "three classes & search": "a private search is for two classes",
     "counts & search": "a private search is for PrivateGPRegressor and for",
@@ -67,7 +69,6 @@ REFUSED = {
     "several outputs & whole rows": "several outputs cannot be combined with protect='rows'",
     "iterations & whole rows": "iterations cannot be combined with protect='rows'",
     "search & whole rows": "a private search cannot be combined with protect='rows'",
-    "blocks & whole rows": "data in blocks cannot be combined with protect='rows'",
     "columns & whole rows": "columns cannot be combined with protect='rows'",
     "gaussian & whole rows": "design cannot be combined with protect='rows'",
 }

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,25 @@ HIDDEN = {"importlib", "runpy", "pkgutil", "ctypes", "__import__", "exec", "eval
 
 def imports(path):
     """Return every module that a file imports, at any depth; relative imports are refused."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    found, relative = imports_of(path.read_text())
+    assert not relative, f"{path.name} uses a relative import"
+    return set(found)
+
+
+@cache
+def imports_of(source):
+    """Return what a source imports or runs, and whether an import is relative."""
+    found, relative = set(), False
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name} uses a relative import"
+            relative |= node.level > 0
             found.add(node.module or "")
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Name) and node.id in HIDDEN:
             found.add(node.id)
-    return found
+    return frozenset(found), relative
 
 
 def files(folder, root=ROOT):
@@ -137,13 +146,15 @@ def late_imports(path):
 
 def early_imports(path, places="cloakgp."):
     """Return modules of ours that are imported when a file is, without those for types alone."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            node.body = [ast.Pass()]
-    modules = [n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom)]
-    modules += [alias.name for n in tree.body if isinstance(n, ast.Import) for alias in n.names]
-    return {module for module in modules if module.startswith(places)}
+    return {module for module in modules_of(path.read_text()) if module.startswith(places)}
+
+
+@cache
+def modules_of(source):
+    """Return what a source imports before anything else of it runs."""
+    body = ast.parse(source).body
+    modules = [n.module or "" for n in body if isinstance(n, ast.ImportFrom)]
+    return modules + [alias.name for n in body if isinstance(n, ast.Import) for alias in n.names]
 
 
 def ways_back(path):

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor
 from cloakgp.datasets import incident_rate, make_incidents
-from cloakgp.release.latent import CountRelease, LabelRelease
+from cloakgp.release import CountRelease, LabelRelease
 from experiments import words
 from experiments.item import Item, Result, Run
 from experiments.outcomes import releases, versus, without_privacy

@@ -2,13 +2,16 @@
 
 import errno
 import os
+import re
+from types import SimpleNamespace
 
 import pytest
 from command_line import SECRET, SELECT, SPEND, account, fails, people, run
 
-from cloakgp import Ledger, Release
+from cloakgp import Ledger, PrivateGPRegressor, Release
+from cloakgp.app.spending import least_cost, what_is_left
 from cloakgp.app.tables.files import to_csv
-from cloakgp.privacy import Spend
+from cloakgp.privacy import Budget, BudgetExceeded, Spend
 from cloakgp.privacy.mechanism import release as core
 
 
@@ -101,3 +104,34 @@ def test_a_ledger_that_cannot_be_read_afterwards_is_the_only_doubt(
     text = fails(run("release", data, *SPEND, *words), "The ledger cannot be read now")
     assert "WAS spent" not in text
     assert "no privacy budget was spent" not in text
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize("mechanism", ["Laplace", "Gaussian"])
+def test_what_is_left_for_whole_rows_fits_and_more_does_not(neighbours, mechanism, tmp_path):
+    """A ledger counts what replacing costs, and what is said to be left can be asked for."""
+    book = Ledger(tmp_path / "l.db")
+    book.open("people", 2.0, 1e-5, create=True)
+    book.spend("people", [Spend("pure", 0.5)], what="-", parameters={}, release_id="one")
+    said = what_is_left(SimpleNamespace(ledger=book.name, dataset="people", neighbours=neighbours))
+    left = float(re.search(rf"([\d.]+) with {mechanism}", said)[1])
+    if mechanism == "Laplace":
+        assert left == (1.5 if neighbours == "replace" else 0.75)
+    for epsilon, fits in ((1.002 * left, False), (left, True)):
+        budget = (
+            Budget(epsilon, 1e-5)
+            if mechanism == "Gaussian"
+            else Budget(epsilon, 0.0, mechanism="laplace")
+        )
+        model = PrivateGPRegressor(
+            epsilon=epsilon, neighbours=neighbours, mechanism=mechanism.lower()
+        )
+        requested, rest = least_cost(model, book.balances("people")[0])
+        assert (requested <= rest) == fits
+        spends = [Spend.of(budget, neighbours)]
+        record = {"what": "-", "parameters": {}, "release_id": f"at {epsilon}"}
+        if fits:
+            book.spend("people", spends, **record)
+        else:
+            with pytest.raises(BudgetExceeded):
+                book.spend("people", spends, **record)

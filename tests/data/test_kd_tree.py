@@ -74,10 +74,10 @@ def test_it_comes_back_from_numbers():
 
 
 def edges(tree):
-    """Numbers at and next to every threshold, and far away."""
-    at = tree.at[tree.children[:, 0] >= 0]
+    """Numbers at and next to every threshold, and far away, in every combination of features."""
+    at = np.unique(tree.at[tree.children[:, 0] >= 0])
     near = [at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)]
-    return np.concatenate([*near, [-1e308, 1e308, 0.0, -0.0]])[None]
+    return np.concatenate([*near, [-1e308, 1e308, 0.0, -0.0]])
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,36 @@ def edges(tree):
 @pytest.mark.parametrize("leaves", [1, 2, 40, 300])
 def test_one_feature_is_looked_up_and_ends_at_the_same_leaves(x, leaves):
     tree = grow(x[None], leaves)
-    for features in (x[None], edges(tree)):
-        assert tree.leaves(features).tolist() == walked(tree, features)
+    for features in (x[None], edges(tree)[None]):
+        assert tree._look_up(features).tolist() == walked(tree, features)
 
 
-def test_many_thresholds_of_one_feature_have_a_table_or_are_searched():
-    even, crowded = (
-        grow(np.linspace(0.0, 1.0, 999)[None], 300),
-        grow(RNG.gamma(0.01, size=(1, 400)), 99),
-    )
-    assert even._table is not None
-    assert crowded._table is None
+@pytest.mark.parametrize("features", [2, 3])
+@pytest.mark.parametrize("leaves", [2, 9, 40])
+def test_several_features_are_looked_up_and_end_at_the_same_leaves(features, leaves):
+    x = np.vstack([RNG.normal(size=400), RNG.integers(0, 5, 400), 1e9 * RNG.gamma(0.1, size=400)])
+    tree = grow(x[:features], leaves, np.array([1.0, 1.0, 1e-18])[:features])
+    near = RNG.choice(edges(tree), (features, 400))
+    for each in (x[:features], near):
+        assert tree._look_up(each).tolist() == walked(tree, each)
+
+
+def test_many_people_are_looked_up_where_thresholds_are_few(monkeypatch):
+    tree = grow(FEATURES, 20)
+    many = RNG.normal(size=(2, 20_000))
+    expected = tree._walk(many)
+    assert tree._leaf_by_ranks.shape == tree._ways
+    with monkeypatch.context() as patch:
+        patch.setattr(Tree, "_walk", None)
+        assert tree.leaves(many).tolist() == expected.tolist()
+    wide = grow(RNG.normal(size=(6, 400)), 300)
+    assert np.prod([float(way) for way in wide._ways]) > 1 << 16
+    some = RNG.normal(size=(6, 500))
+    assert wide.leaves(some).tolist() == walked(wide, some)
+
+
+def test_thresholds_are_ranked_by_cells_or_searched():
+    even = grow(np.linspace(0.0, 1.0, 999)[None], 300)
+    crowded = grow(RNG.gamma(0.01, size=(1, 400)), 99)
+    assert even._ranks[0]._cells is not None
+    assert crowded._ranks[0]._cells is None

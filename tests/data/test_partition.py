@@ -1,4 +1,4 @@
-"""Places: found in two passes, the same for any blocks, and true to who is where."""
+"""Places: found in one pass or two, the same for any blocks, and true to who is where."""
 
 import joblib
 import numpy as np
@@ -112,10 +112,67 @@ def test_exposures_are_means_at_places(found):
     assert found.exposure is None
 
 
+WHOLE = np.column_stack([RNG.integers(-3, 40, 6000), RNG.integers(1, 4, 6000)]).astype(float)
+
+
+def test_different_rows_are_those_of_numpy():
+    rows, number, people = np.unique(WHOLE, axis=0, return_inverse=True, return_counts=True)
+    few = gathering.find_different(WHOLE)
+    np.testing.assert_array_equal(few.rows, rows)
+    np.testing.assert_array_equal(few.people, people)
+    np.testing.assert_array_equal(few.spread(np.arange(len(rows))), number.ravel())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [(5, 0.5), (5999, 0.5), (5999, 1e-300), (5999, 2.0**60), (5999, 900.0), (5999, -1e9)],
+    ids=["early", "late", "tiny", "huge", "far", "below"],
+)
+def test_rows_that_are_no_few_whole_numbers_are_taken_one_by_one(change):
+    place, value = change
+    rows = WHOLE.copy()
+    rows[place, 0] = value
+    assert gathering.find_different(rows) is None
+    assert gathering.find_different(rows[:20]) is None
+
+
+@pytest.mark.parametrize("blocks", [1, 5])
+@pytest.mark.parametrize("sample", [40, 100_000])
+def test_whole_numbers_are_gathered_as_all_rows_one_by_one(blocks, sample, monkeypatch):
+    rows = WHOLE.copy()
+    rows[WHOLE == 0.0] = -0.0
+    monkeypatch.setattr(gathering, "SAMPLE_ROWS", sample)
+    fast, again = build_partition(cut(rows, blocks), default_lengths), rows[:1111]
+    recounted = gathering.recount(fast, cut(again, blocks))
+    monkeypatch.setattr(gathering, "find_different", lambda rows: None)
+    slow = build_partition(cut(rows, blocks), default_lengths)
+    for name in ("centres", "spreads", "counts", "fingerprint"):
+        np.testing.assert_array_equal(getattr(fast, name), getattr(slow, name))
+    np.testing.assert_array_equal(fast.tree.to_array(), slow.tree.to_array())
+    expected = gathering.recount(slow, cut(again, blocks))
+    np.testing.assert_array_equal(recounted.counts, expected.counts)
+    assert recounted.fingerprint == expected.fingerprint
+    monkeypatch.undo()
+    np.testing.assert_array_equal(fast.assign(rows), slow.tree.assign(rows))
+
+
+def test_one_pass_does_where_different_rows_are_few(monkeypatch):
+    def twice(*_):
+        raise AssertionError("a second pass")
+
+    monkeypatch.setattr(gathering, "_count", twice)
+    found = build_partition(cut(WHOLE), default_lengths)
+    np.testing.assert_array_equal(np.bincount(found.assign(WHOLE)), found.counts)
+    monkeypatch.setattr(gathering, "SAMPLE_ROWS", 20)
+    with pytest.raises(AssertionError, match="second pass"):
+        build_partition(cut(WHOLE), default_lengths)
+
+
 def test_progress_is_told():
-    told = []
-    build_partition(cut(X, 3), default_lengths, done=told.append)
-    assert sum(told) == 2 * len(X)
+    for rows in (X, WHOLE):
+        told = []
+        build_partition(cut(rows, 3), default_lengths, done=told.append)
+        assert sum(told) == 2 * len(rows)
 
 
 def test_blocks_that_change_between_passes_are_refused():
@@ -124,8 +181,9 @@ def test_blocks_that_change_between_passes_are_refused():
             self.values = self.values[:-1]
             return self.values
 
+    watched = cut(np.ones((len(X), 1)), 1)  # so that there is a second pass
     with pytest.raises(ValueError, match="changed while they were read"):
-        build_partition([Shrinking(X)], default_lengths)
+        build_partition([Shrinking(X)], default_lengths, watched)
 
 
 def test_a_worker_that_was_killed_is_told_of(monkeypatch):

@@ -13,6 +13,7 @@ from cloakgp.drawing.panels import (
 )
 from cloakgp.drawing.predictions import Series, predictions_of
 from cloakgp.drawing.views import Plane, describe_inputs
+from cloakgp.plot.draw import plot_release
 
 X = np.linspace(0.0, 80.0, 20)
 WAVE = np.sin(X / 20.0)
@@ -54,6 +55,23 @@ def test_probabilities_are_coloured_from_0_to_1():
     for clip in (True, False):
         (pair,) = map_panels(predictions_of(release), plane, clip=clip)
         assert pair.value.limits == (0.0, 1.0)
+
+
+def test_each_of_several_classes_has_a_map_of_its_own():
+    release = case("three classes, map")
+    plane = Plane.over(release.spec, describe_inputs(release.spec))
+    (pair,) = map_panels(predictions_of(release), plane)
+    assert [panel.title for panel in pair.each] == ["a", "b", "c"]
+    assert all(panel.limits == (0.0, 1.0) for panel in pair.each)
+    values = np.array([panel.values for panel in pair.each])
+    np.testing.assert_allclose(values.sum(axis=0), 1.0)
+    np.testing.assert_array_equal(values.argmax(axis=0), pair.value.best)
+    assert len({panel.colours[-1] for panel in pair.each}) == 3
+    assert len(plot_release(release).axes) == 2 * 5  # each with its scale
+    (two,) = map_panels(
+        predictions_of(case("two classes, map")), plane
+    )  # one map says it all of two
+    assert two.each == ()
 
 
 def test_values_are_cut_at_the_bounds_unless_asked_for():

@@ -8,9 +8,17 @@ import pytest
 from input_cases import ESTIMATORS, HEIGHTS, A
 from reference import release_labels
 from rehearsal import normal
+from sklearn.base import clone
 
-from cloakgp.estimators.steps import _discrete_laplace, checked_steps, draw_plan, release_plan
-from cloakgp.privacy import Noise
+from cloakgp import BoundsGrid, PrivateGPRegressor
+from cloakgp.estimators.steps import (
+    _discrete_laplace,
+    budgets_for,
+    checked_steps,
+    draw_plan,
+    release_plan,
+)
+from cloakgp.privacy import Noise, Spend, total_gdp, total_zcdp
 
 X = A[:, [0]]
 
@@ -25,6 +33,37 @@ def test_a_number_of_steps_that_makes_no_sense_is_refused(steps):
 def test_a_target_that_is_none_is_refused():
     with pytest.raises(ValueError, match="target must be one of"):
         draw_plan(ESTIMATORS["classifier"]().plan(X).facts, "people")
+
+
+@pytest.mark.parametrize(("given", "total"), [("mu", total_gdp), ("rho", total_zcdp)])
+def test_a_budget_in_mu_or_rho_buys_either_noise_within_it(given, total):
+    model = clone(PrivateGPRegressor(bounds=(0, 1), delta=1e-6, **{given: 0.3}))
+    assert model.get_params()[given] == 0.3
+    laplace, gaussian = budgets_for(model)
+    assert (laplace.mechanism, laplace.delta, gaussian.delta) == ("laplace", 0.0, 1e-6)
+    for budget in (laplace, gaussian):
+        assert total([Spend.of(budget)]) == pytest.approx(0.3, rel=1e-6)
+    plan = model.plan(X)
+    words = {"mu": "mu = 0.3 (Gaussian DP)", "rho": "rho = 0.3 (zCDP)"}
+    assert words[given] in plan.summary()
+    assert words[given] in plan._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"mu": 0.3, "rho": 0.1}, "one of epsilon, rho and mu"),
+        ({"mu": 0.3, "epsilon": 2.0}, "one of epsilon, rho and mu"),
+        ({"mu": 0.3, "epsilon": math.inf}, "one of epsilon, rho and mu"),
+        ({"rho": 0.1, "calibration": "hall"}, "need calibration='analytic'"),
+        ({"mu": 0.3, "bounds": BoundsGrid([0, 1, 2])}, "a choice of bounds shares one"),
+        ({"mu": "0.3"}, "mu must be a number"),
+        ({"rho": -1.0}, "rho must be"),
+    ],
+)
+def test_a_budget_in_mu_or_rho_is_the_whole_budget_of_a_release(settings, words):
+    with pytest.raises(ValueError, match=words):
+        PrivateGPRegressor(**{"bounds": (0, 1), **settings}).plan(X)
 
 
 @pytest.mark.parametrize("steps", [1, 3])

@@ -10,9 +10,12 @@ import warnings
 from dataclasses import replace
 from fractions import Fraction
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from block_cases import damage, write
+from cluster import cluster
 from matplotlib.figure import Figure
 
 import cloakgp
@@ -24,12 +27,17 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
     Release,
+    scan,
 )
+from cloakgp.data.blocks.arrays import cut_array, cut_outputs
+from cloakgp.data.blocks.parquet import RowRange
 from cloakgp.data.box import read_box
-from cloakgp.errors import ReleaseFileError
+from cloakgp.errors import ReleaseFileError, RepeatedSpendWarning
+from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, gaussian_sigma
 from cloakgp.privacy.mechanism import release as core
 from cloakgp.release.file.archive import write_archive
+from cloakgp.release.statement import in_other_units
 
 pytestmark = pytest.mark.usefixtures("few_settings")
 
@@ -276,7 +284,7 @@ def two_tables(kind):
     return plan, (X, y), (other, shuffled)
 
 
-def artefacts(kind, plan, table, tmp_path, capfd, caplog, **settings):
+def artefacts(kind, plan, table, tmp_path, capfd, caplog, points=POINTS, **settings):
     """Everything that a fit leaves and says, but for the time and the random name of a release."""
     model = maker(kind, mechanism="laplace", random_state=3, **settings)
     plan = replace(plan, settings=plan.settings._replace(values={**plan.settings.values}))
@@ -299,9 +307,9 @@ def artefacts(kind, plan, table, tmp_path, capfd, caplog, **settings):
         "pickle": pickle.dumps(model),
         "attributes": sorted(vars(model)),
         "statement": release.statement(),
-        "frame": release.to_frame(POINTS).to_csv(),
+        "frame": release.to_frame(points).to_csv(),
         "published": release.published().to_csv(),
-        "density": release.density(POINTS).to_csv(),
+        "density": release.density(points).to_csv(),
         "repr": repr(release) + repr(model),
         "warnings": sorted(str(w.message) for w in caught),
         "printed": (said.out, said.err),
@@ -400,6 +408,180 @@ def test_the_memory_of_a_release_holds_no_inputs():
     for age in X["age"]:
         assert np.float64(age).tobytes() not in held
     assert sys.getsizeof(held) > 1000
+
+
+# --- data in blocks
+
+#: With days, and with values that are missing or outside of the box in some blocks alone.
+WIDE = X.assign(day=pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N) * 3, "D"))
+WIDE.loc[3, "age"], WIDE.loc[50, "age"], WIDE.loc[70:90, "region"] = np.nan, -7.0, None
+WIDE_POINTS = POINTS.assign(day=pd.Timestamp("2020-06-01"))
+WIDE_BOX = {"age": (0, 90), "region": ["north", "south"], "day": ("2020-01-01", "2020-12-01")}
+
+
+def files_of(folder, cuts=(0, 40, 41, N), group=17):
+    return write(folder, WIDE.assign(height=Y), cuts, group)
+
+
+def scanned(folder):
+    return scan(folder, inputs=[*WIDE], output="height", protect="rows")
+
+
+def dask_frames(folder):
+    import dask.dataframe as dd
+
+    frame = dd.from_pandas(WIDE.assign(height=Y), npartitions=4)
+    return frame[[*WIDE]], frame["height"]
+
+
+def dask_files(folder):
+    import dask.dataframe as dd
+
+    frame = dd.read_parquet(folder)
+    return frame[[*WIDE]], frame["height"]
+
+
+def dask_arrays(folder):
+    import dask.array as da
+
+    values = da.from_array(WIDE.to_numpy(dtype=object), chunks=(50, 2))
+    return values, da.from_array(Y.to_numpy(), chunks=50)
+
+
+def arrays_in_parts(folder):
+    return cut_array(WIDE, rows=33), cut_outputs(Y, rows=33)
+
+
+SOURCES = {
+    "parquet": scanned,
+    "dask frames": dask_frames,
+    "dask files": dask_files,
+    "dask arrays": dask_arrays,
+    "arrays": arrays_in_parts,
+}
+
+
+def integers(X, y, kind="numbers", **more):
+    settings = {"box": WIDE_BOX, "epsilon": np.inf, "neighbours": "add-remove", **more}
+    return quiet(maker(kind, **settings).fit, X, y, people=50).release_.noisy.values.tolist()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_blocks_give_the_integers_of_the_table(source, tmp_path):
+    if source.startswith("dask"):
+        pytest.importorskip("dask")
+    expected = integers(WIDE, Y)
+    assert integers(*SOURCES[source](files_of(tmp_path / "people"))) == expected
+    assert any(map(any, expected))
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_threads_and_processes_give_the_integers_of_the_table(backend, tmp_path):
+    with joblib.parallel_config(backend, n_jobs=2):
+        assert integers(*scanned(files_of(tmp_path / "people"))) == integers(WIDE, Y)
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_integers_of_the_table(tmp_path):
+    pytest.importorskip("distributed", reason="pip install 'cloakgp[dask]'")
+    folder, expected = files_of(tmp_path / "people"), integers(WIDE, Y)
+    with cluster():
+        assert integers(*scanned(folder)) == expected
+        assert integers(*dask_files(folder)) == expected
+
+
+def test_labels_and_counts_come_in_blocks_too(tmp_path):
+    for kind in ("two", "three", "counts"):
+        y = pd.Series(MAKERS[kind][2], name="y")
+        folder = write(tmp_path / kind, WIDE.assign(y=y), (0, 9, N))
+        blocks = scan(folder, inputs=[*WIDE], output="y", protect="rows")
+        assert integers(*blocks, kind) == integers(WIDE, y, kind)
+
+
+def test_the_rows_of_blocks_are_counted_only_if_their_number_is_public(tmp_path, monkeypatch):
+    folder = files_of(tmp_path / "people")
+    assert maker(box=WIDE_BOX).plan(scanned(folder)[0]).spec.people == N
+    pytest.importorskip("dask")
+    frame, y = dask_frames(None)
+    assert maker(box=WIDE_BOX).plan(frame).spec.people == N
+    monkeypatch.setattr("cloakgp.data.blocks.dask._lengths", None)
+    assert integers(frame, y) == integers(WIDE, Y)
+    for X in (frame, scanned(folder)[0]):
+        with pytest.raises(ValueError, match="people is missing"):
+            maker(box=WIDE_BOX, neighbours="add-remove").plan(X)
+
+
+def test_one_pass_reads_each_block_once(tmp_path, monkeypatch):
+    read, read_range = [], RowRange.read
+
+    def watched_read(self, columns):
+        read.append((self.file.path, self.first, self.skipped, tuple(columns)))
+        return read_range(self, columns)
+
+    monkeypatch.setattr(RowRange, "read", watched_read)
+    blocks = scanned(files_of(tmp_path / "people"))
+    assert not read
+    integers(*blocks)
+    assert len(read) == len(set(read)) == 2 * len(blocks[0].parts)
+
+
+def test_blocks_leave_the_artefacts_of_the_table(tmp_path, capfd, caplog):
+    """However the table is cut: the same file, page, statement, words and pickle."""
+    plan = maker(box=WIDE_BOX, mechanism="laplace", neighbours="add-remove").plan(people=50)
+    tables = [
+        (WIDE, Y),
+        scanned(files_of(tmp_path / "a")),
+        scanned(files_of(tmp_path / "b", (0, 7, 119, N), 2)),
+    ]
+    found = []
+    for place, table in enumerate(tables):
+        caplog.clear()
+        (tmp_path / str(place)).mkdir()
+        where = tmp_path / str(place), capfd, caplog
+        settings = {"box": WIDE_BOX, "neighbours": "add-remove", "points": WIDE_POINTS}
+        found.append(artefacts("numbers", plan, table, *where, **settings))
+    for name, value in found[0].items():
+        assert value == found[1][name] == found[2][name], name
+
+
+def damaged(folder, name):
+    damage(folder, name)
+    return scanned(folder)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "options", "message"),
+    [
+        (lambda f: (scanned(f)[0], Y), {}, "both be in memory, or both in blocks"),
+        (lambda f: (WIDE, scanned(f)[1]), {}, "both be in memory, or both in blocks"),
+        (lambda f: (cut_array(WIDE, 60), cut_outputs(Y, 41)), {}, "cut at the same rows"),
+        (lambda f: (cut_array(WIDE, 60), cut_outputs(Y, [61, N - 61])), {}, "y cannot be used"),
+        (lambda f: (cut_array(WIDE[["age"]], 60), cut_outputs(Y, 60)), {}, "lacks the columns"),
+        (lambda f: (cut_array(np.ones((N, 2)), 9), cut_outputs(Y, 9)), {}, "X has 2 columns"),
+        (scanned, {"groups": ["a"] * N}, "groups cannot be combined with data in blocks"),
+        (lambda f: damaged(f, "age"), {}, "a block of the data could not be read"),
+        (lambda f: damaged(f, "height"), {}, "a block of the data could not be read"),
+    ],
+)
+def test_blocks_that_cannot_be_used_are_refused_without_a_number(
+    blocks, options, message, tmp_path
+):
+    table = blocks(files_of(tmp_path / "people"))
+    with pytest.raises(ValueError, match=message) as error:
+        maker(box=WIDE_BOX, neighbours="add-remove").fit(*table, people=50, **options)
+    said = "".join(traceback.format_exception(error.value, limit=0)).replace(str(tmp_path), "")
+    assert not re.search(rf"(?<![\d.])({N}|{N - 1}|60|61|41|40|79|17)(?![\d.])", said)
+
+
+def test_a_scan_for_whole_rows_needs_no_levels_and_takes_no_columns(tmp_path):
+    folder = files_of(tmp_path / "people")
+    with pytest.raises(ValueError, match="levels must be stated"):
+        scan(folder, inputs=[*WIDE], output="height")
+    told = {"region": cloakgp.columns.Category(["north"])}
+    with pytest.raises(ValueError, match="columns cannot be combined"):
+        scan(folder, inputs=[*WIDE], output="height", protect="rows", columns=told)
+    with pytest.raises(ValueError, match="protect must be 'outputs' or 'rows'"):
+        scan(folder, inputs=[*WIDE], output="height", protect="inputs")
 
 
 # --- exact audits
@@ -516,7 +698,8 @@ def test_a_release_comes_back_from_its_file_to_the_bit(kind, neighbours, tmp_pat
     [
         (lambda m, a: m["box"].update(neighbours="add-remove"), "other neighbours than the box"),
         (lambda m, a: m["guarantee"].update(sensitivity=1.0), "outputs"),
-        (lambda m, a: m["box"].update(max_rows=3), "outputs"),
+        (lambda m, a: m["box"].update(max_rows=3, owned=True), "outputs"),
+        (lambda m, a: m["box"].update(max_rows=3), "whose rows nobody named"),
         (lambda m, a: m["box"]["ranges"].__setitem__(0, [0.0, 80.0]), "not the bins of the box"),
         (lambda m, a: m["box"]["ranges"].__setitem__(0, None), "does not fit the kinds"),
         (lambda m, a: m["box"]["parts"].__setitem__(1, 2), "does not fit the kinds"),
@@ -570,6 +753,12 @@ def test_a_ledger_counts_what_replacing_costs_and_keeps_no_inputs(mechanism, tmp
         assert facts["inputs"] is None
         budget = model.release_.spec.budget
         spent = Spend.of(budget, neighbours)
+        # Plan and release say the same as the ledger.
+        assert model.release_.spends == model.plan(people=N).spends == (spent,)
+        # Units of a statement are about its own neighbours.
+        own = in_other_units([Spend.of(budget)])
+        for said in (model.release_.statement(), model.plan(people=N).summary()):
+            assert own in said
         assert facts["spends"] == [{"kind": spent.kind, "size": spent.size}]
         more = {"laplace": 2.0, "gaussian": 2.0**0.5}[mechanism]
         factor = more if neighbours == "add-remove" else 1.0
@@ -581,12 +770,37 @@ def test_a_ledger_counts_what_replacing_costs_and_keeps_no_inputs(mechanism, tmp
     maker(ledger=ledger, dataset="people", mechanism=mechanism).fit(other, Y)
 
 
-def test_the_same_rows_may_be_released_again_without_a_word():
-    """A warning would say that rows are those of an earlier fit."""
+def test_fits_in_one_box_are_counted_whoever_is_in_it(tmp_path):
+    """A warning that looked at rows would say that they are those of an earlier fit."""
+    box = {"age": (0, 91), "region": ["north", "south"]}
+    other = X.assign(age=X["age"][::-1].to_numpy())
+    said = []
+    for table in (X, X, other):
+        forget()
+        maker(box=box, neighbours="add-remove").fit(X, Y, people=N)
+        with pytest.warns(RepeatedSpendWarning) as caught:
+            maker(box=box, neighbours="add-remove").fit(table, Y, people=N)
+        said.append([str(w.message) for w in caught])
+    assert said[0] == said[1] == said[2]
+    assert "fit number 2 of whole rows in this box" in said[0][0]
+    assert "together epsilon = 4 " in said[0][0]  # what a ledger would count
+    ledger = Ledger(tmp_path / "l.db")
+    ledger.open("people", 20.0, 0.5, create=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(2):
-            maker().fit(X, Y)
+        maker(box=BOX).fit(X, Y)  # another box
+        maker(box=box, ledger=ledger, dataset="people").fit(X, Y)
+
+
+def test_owners_of_one_row_each_are_owners():
+    owners = [f"p{i}" for i in range(N)]
+    release = maker().fit(X, Y, groups=owners, people=N).release_
+    said = release.statement()
+    assert "No owners of rows were named" not in said
+    assert "all rows of one person (one counts, chosen at random)" in said
+    assert "No owners of rows were named" in maker().fit(X, Y).release_.statement()
+    with pytest.raises(ValueError, match="plan was made for other people"):
+        maker().fit(X, Y, groups=owners, people=N, plan=maker().plan(people=N))
 
 
 def test_an_error_of_a_conversion_quotes_nothing():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from gp_cases import INDUCING, KERNELS, NOISE, POINTS, SMOOTH_ENOUGH, WITH_WHITE, X
 from gp_reference import exact_joint, sparse_joint
 from sklearn.gaussian_process.kernels import (
@@ -10,6 +11,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from cloakgp.gp.exact import ExactModel
+from cloakgp.gp.linear import cholesky, cholesky_solve, triangular_solve
 from cloakgp.gp.sparse import SparseModel
 
 
@@ -56,3 +58,37 @@ def test_the_scatter_of_a_person_is_the_mean_over_people():
     noise, counts = np.array([1.0, 2.0, 6.0]), np.array([1.0, 1.0, 2.0])
     assert ExactModel(kernel, rows, noise).scatter == pytest.approx(3.0)
     assert ExactModel(kernel, rows, noise, counts).scatter == pytest.approx(15.0 / 4.0)
+
+
+def test_factors_are_those_of_scipy_to_the_last_bit():
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 9, 40, 70, 130):
+        A, right = rng.normal(size=(n, n)), rng.normal(size=(7, n)).T
+        K = A @ A.T + np.eye(n)
+        L = scipy.linalg.cholesky(K, lower=True)
+        np.testing.assert_array_equal(cholesky(K), L)
+        for B in (right, np.ascontiguousarray(right), right[:, 0], right[:, :0]):
+            both = scipy.linalg.cho_solve((L, True), B)
+            for factor in (L, np.ascontiguousarray(L)):
+                half = scipy.linalg.solve_triangular(factor, B, lower=True)
+                for ours, theirs in (
+                    (triangular_solve(factor, B), half),
+                    (cholesky_solve(factor, B), both),
+                ):
+                    np.testing.assert_array_equal(ours, theirs)
+                    assert ours.strides == theirs.strides
+
+
+def test_factors_that_there_are_not_are_refused():
+    with pytest.raises(scipy.linalg.LinAlgError, match="2 rows is not positive definite"):
+        cholesky(np.diag([1.0, -1.0]))
+    with pytest.raises(scipy.linalg.LinAlgError, match="singular"):
+        triangular_solve(np.zeros((2, 2)), np.ones(2))
+    for bad in (np.nan, np.inf):
+        matrix, right = np.array([[1.0, 0.0], [bad, 1.0]]), np.array([1.0, bad])
+        for solve in (triangular_solve, cholesky_solve):
+            for L, B in ((matrix, np.ones(2)), (np.eye(2), right)):
+                with pytest.raises(ValueError, match="infs or NaNs"):
+                    solve(L, B)
+        with pytest.raises(ValueError, match="infs or NaNs"):
+            cholesky(matrix)

@@ -159,9 +159,9 @@ def test_a_number_and_its_square_move_by_less_than_one_step_more():
 
 
 @about(
-    "2e8ea32a29250b6e",
+    "261490c5a0724f89",
     "mechanism/whole_rows.py::WholeRows",
-    "mechanism/whole_rows.py::_sum_shares",
+    "mechanism/whole_rows.py::_read_shares",
     "mechanism/whole_rows.py::check_no_negative_entries",
     "mechanism/whole_rows.py::rows_sensitivity",
 )
@@ -175,6 +175,19 @@ def test_rows_without_negative_entries_are_never_opposite():
     # Shares: none is negative, and they add up to m; so their squares add up to m² at most.
     u, m = z3.Reals("u m")
     assert holds(z3.And(m - u >= 0, u**2 + (m - u) ** 2 <= m**2), u >= 0, u <= m)
+
+
+@about("d714b85493916d76", "mechanism/whole_rows.py::_add_up")
+def test_so_many_shares_add_up_in_floating_point():
+    """A row more: where at most ⌊2^53/m⌋ are summed, every partial sum is in 0..2^53."""
+    rows, total, share, m, most = z3.Ints("rows total share m most")
+    given = [m >= 1, m <= 2**53, most >= 1, most * m <= 2**53, rows >= 0, rows + 1 <= most]
+    given += [total >= 0, total <= rows * m, share >= 0, share <= m]
+    # (rows + 1) m is linear in rows, so that it is largest for the most rows.
+    step = (rows + 1) * m <= most * m
+    assert holds(step, *given)
+    assert holds(z3.And(total + share >= 0, total + share <= 2**53), *given, step)
+    assert not holds(total + share <= 2**53, *given[:3], *given[4:])
 
 
 @about("c01c4a1b78f37866", "mechanism/whole_rows.py::multiply")

@@ -11,7 +11,7 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.release.published import check_clip, clipped
+from cloakgp.release.posterior import check_clip, clipped
 
 X = np.arange(12.0)[:, None]
 #: Near people and far from them, where a wide prior leaves the bounds.

@@ -13,8 +13,7 @@ from cloakgp import (
     PrivateGridSearch,
 )
 from cloakgp.release.decode import mixtures_of
-from cloakgp.release.latent import count_quantile, likely_classes, quantiles
-from cloakgp.release.published import check_interval
+from cloakgp.release.posterior import Posterior, check_interval, count_quantile, likely_classes
 
 pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
 
@@ -153,7 +152,7 @@ def test_the_interval_of_a_label_is_a_set_of_classes():
 def test_the_curve_of_two_classes_is_the_probability_of_the_second():
     model = KINDS["two classes"](epsilon=5.0)
     low, high = model.predict_interval(POINTS, 1e-6)
-    middle = expit(quantiles(model.release_, POINTS, 0.5)[:, 0])
+    middle = expit(Posterior(model.release_).quantiles(POINTS, 0.5)[:, 0])
     np.testing.assert_allclose(low, middle, atol=1e-5)
     np.testing.assert_allclose(high, middle, atol=1e-5)
 

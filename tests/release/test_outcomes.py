@@ -15,8 +15,8 @@ from sklearn.gaussian_process.kernels import RBF
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, Release
 from cloakgp.errors import ReleaseFileError
 from cloakgp.privacy import Sketch
+from cloakgp.release import CountRelease, LabelRelease
 from cloakgp.release.file.archive import write_archive
-from cloakgp.release.latent import CountRelease, LabelRelease
 from cloakgp.release.outputs import Labels
 from cloakgp.release.spec import Part
 
@@ -418,7 +418,7 @@ def test_classes_whose_columns_would_have_one_name_are_refused_not_lost():
     labels = np.array(["a", "a_std", "b"])[np.arange(N) % 3]
     model = PrivateGPClassifier(KERNEL, classes=["a", "a_std", "b"]).fit(X, labels)
     assert model.predict(POINTS).shape == (7,)
-    with pytest.raises(ValueError, match="one name"):
+    with pytest.raises(ValueError, match="would be called"):
         model.release_.to_frame(POINTS)
 
 

@@ -97,6 +97,17 @@ def test_several_sketches_at_once_and_people_without_weight():
         assert (means[k], variances[k]) == pytest.approx((mean, variance), rel=1e-9)
 
 
+def test_several_releases_are_weighed_at_once():
+    decoder, squares = made_up(30)
+    families = [replace(decoder, model=ExactModel(KERNEL, decoder.model.X, v)) for v in (0.25, 1.0)]
+    s, q = np.random.default_rng(4).uniform(0, 5, (4, 3)), np.array([2.0, 5.0, 9.0])
+    together = weigh_noise(families, s, [replace(squares, values=q[None])], 0)
+    for n in range(3):
+        alone = weigh_noise(families, s[:, n], [replace(squares, values=q[n : n + 1])], 0)
+        for some, one in zip(together, alone, strict=True):
+            assert some[n] == pytest.approx(one, rel=1e-9)
+
+
 @pytest.mark.parametrize("true", [0.2, 0.4, 0.7, 1.5])
 def test_noise_between_the_levels_of_a_family_is_found(true):
     """The sum of squares of many people, with little noise: each level stands for its range."""

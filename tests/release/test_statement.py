@@ -11,8 +11,15 @@ from scipy.stats import norm
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.plot.canvas import guarantee
-from cloakgp.privacy import gaussian_sigma
-from cloakgp.release.statement import best_guess, guess_at, guess_within, odds_exceed, statement
+from cloakgp.privacy import gaussian_sigma, total_gdp, total_zcdp
+from cloakgp.release.statement import (
+    best_guess,
+    guess_at,
+    guess_within,
+    odds_exceed,
+    round_up,
+    statement,
+)
 
 X = pd.DataFrame({"age": np.arange(30.0)})
 Y = pd.Series(np.linspace(80.0, 160.0, 30), name="height_cm")
@@ -54,6 +61,14 @@ def test_one_that_is_not_private_says_so_first_in_capitals_and_claims_no_guarant
 @pytest.mark.parametrize("part", ["age", "Who is in the data", "40 to 200", "nearest bound"])
 def test_it_says_what_is_public_and_how_values_are_clipped(release, part):
     assert part in statement(release)
+
+
+def test_it_says_the_same_as_mu_and_rho_rounded_up(release):
+    [spend] = release.spends
+    mu, rho = total_gdp([spend]), total_zcdp([spend])
+    assert f"mu = {round_up(mu, 4):g} (Gaussian DP), rho = {round_up(rho, 4):g} (zCDP)." in (
+        statement(release)
+    )
 
 
 def test_it_names_the_check_the_version_and_the_release(release):

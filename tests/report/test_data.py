@@ -8,7 +8,7 @@ from report_cases import CASES, case
 
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.drawing.views import describe_inputs
-from cloakgp.release import latent as outcomes
+from cloakgp.release import posterior as outcomes
 from cloakgp.report import model as room
 from cloakgp.report.model import as_json, page_data
 

@@ -113,6 +113,7 @@ MODULES = {
         Module("totals", (*_in("accounting", "totals", "profiles"), DOORS)),
         Module("shares", (*_in("accounting", "shares", "totals", "profiles"), DOORS)),
         Module("filter", (*_in("accounting", "filter"), DOORS)),
+        Module("conversions", (*_in("accounting", "conversions"), DOORS)),
         *(Module(f"ledger.{n}", (*_in("ledger", *tests), DOORS)) for n, tests in LEDGER.items()),
     )
 }

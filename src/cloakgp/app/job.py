@@ -171,10 +171,11 @@ class Job:
             labels=settings.string_labels,
             decimal=settings.decimal,
         )
-        assert isinstance(table.outputs, pd.DataFrame)
-        y = table.outputs[settings.output[0]]
+        y: Any = table.outputs
+        if isinstance(y, pd.DataFrame):
+            y = y[settings.output[0]]
         options = {"groups": table.groups, "max_contributions": settings.max_rows}
-        with explained(ours_only=True):
+        with explained(ours_only=True), reading_threads(settings.jobs):
             model.set_params(ledger=ledger)
             model.fit(table.inputs, y, plan=plan, people=plan.spec.people, **options)
         release: Release = model.release_

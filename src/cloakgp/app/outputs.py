@@ -23,7 +23,7 @@ from cloakgp.files import write_file
 from cloakgp.privacy.ledger.address import is_address
 from cloakgp.release.outputs import OUTCOMES
 from cloakgp.release.plan import Plan
-from cloakgp.release.published import Clip
+from cloakgp.release.posterior import Clip
 from cloakgp.release.release import Release
 from cloakgp.report.page import report_page
 

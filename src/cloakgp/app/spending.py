@@ -17,8 +17,8 @@ from typing import Any
 from cloakgp.app.settings import Settings
 from cloakgp.app.wording import explained
 from cloakgp.errors import CommandError, Message, ReleaseFileError, brief, printable
-from cloakgp.estimators.steps import mechanisms_for
-from cloakgp.privacy import Ledger, gaussian_epsilon, gaussian_sigma
+from cloakgp.estimators.steps import budgets_for
+from cloakgp.privacy import Ledger, Spend, gaussian_epsilon, gaussian_sigma
 from cloakgp.privacy.ledger import Balance, LedgerError, Receipt, rounded_down
 
 #: A request above the rest of the budget by this factor is refused whatever the rounding.
@@ -119,25 +119,37 @@ def what_is_left(settings: Settings) -> str:
         balance = Ledger(settings.ledger).balances(settings.dataset)[0]
     except (LedgerError, OSError, ValueError):
         return ""
-    left = f"{rounded_down(balance.remaining_pure)} with Laplace noise"
+    pure, gaussian = balance.remaining_pure, balance.remaining
+    of = "for one more release"
+    if settings.neighbours == "add-remove":  # a ledger counts what replacing costs
+        of += " that hides who is added or removed"
+        pure /= Spend("pure", 1.0).replacing("add-remove").size
+        if gaussian > 0.0 and balance.delta > 0.0:
+            unit = Spend.gaussian(1.0).replacing("add-remove").size
+            sigma = unit * gaussian_sigma(gaussian, balance.delta)
+            gaussian = gaussian_epsilon(sigma, balance.delta)
+    left = f"{rounded_down(pure)} with Laplace noise"
     if balance.delta > 0.0:
-        left += f", {rounded_down(balance.remaining)} with Gaussian noise"
+        left += f", {rounded_down(gaussian)} with Gaussian noise"
     return (
         f"The ledger's account of {brief(settings.dataset)}: epsilon = {balance.spent:.4g} of "
-        f"{balance.epsilon:g} is spent, at delta = {balance.delta:g}. Left for one more release: "
-        f"epsilon = {left}."
+        f"{balance.epsilon:g} is spent, at delta = {balance.delta:g}. Left {of}: epsilon = {left}."
     )
 
 
 def least_cost(estimator: Any, balance: Balance) -> tuple[float, float]:
-    """Return what a release would cost at least, whichever noise is chosen, and what is left."""
+    """Return what a release would cost at least, whichever noise is chosen, and what is left.
+
+    Both as the ledger counts: where one person is replaced.
+    """
     costs = []
-    for mechanism in mechanisms_for(estimator):
-        if mechanism == "laplace":
-            costs.append((float(estimator.epsilon), balance.remaining_pure))
+    for budget in budgets_for(estimator):
+        spend = Spend.of(budget, estimator.neighbours)
+        if spend.kind == "pure":
+            costs.append((spend.size, balance.remaining_pure))
         elif balance.delta > 0.0:
-            sigma = gaussian_sigma(estimator.epsilon, estimator.delta, estimator.calibration)
-            costs.append((gaussian_epsilon(sigma, balance.delta), balance.remaining))
+            cost = gaussian_epsilon(1.0 / spend.size, balance.delta)
+            costs.append((cost, balance.remaining))
     if not costs:
         raise CommandError(
             Message("a cap without delta is for {mechanism:laplace}: Gaussian noise needs a delta")

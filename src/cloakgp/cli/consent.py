@@ -16,9 +16,11 @@ from cloakgp.app.settings import Settings
 from cloakgp.app.tables.owners import NO_OWNERS, RepeatedOwner
 from cloakgp.cli.terminal import ask, confirm
 from cloakgp.errors import CommandError
+from cloakgp.privacy import Spend
 from cloakgp.release.plan import Plan
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.search_plan import SearchPlan
-from cloakgp.release.statement import relation
+from cloakgp.release.statement import in_other_units, relation
 
 
 def check_consent(yes: bool) -> None:
@@ -41,12 +43,15 @@ def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
     if owners is None:
         whose = f"the people behind {people:,} rows, each taken to be another person's"
     before = f"{left}\n" if left else ""
-    rows_of = plan.spec.rows if isinstance(plan, Plan) else None
-    if rows_of is not None:
+    rows_of, spends = (plan.spec.rows if isinstance(plan, Plan) else None), plan.spends
+    if isinstance(plan, Plan) and rows_of is not None:
+        spends = (Spend.of(plan.spec.budget),)  # for these neighbours, whatever a ledger counts
         whose = f"everybody in the table, for {relation(rows_of)}"
+    unit = plan.spec.privacy_unit if isinstance(plan, Plan) else plan.privacy_unit
     question = (
-        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} of the privacy "
-        f"of {whose}. What is published cannot be taken back.\n{before}Release now?"
+        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} "
+        f"({in_other_units(spends)}) of the privacy of {unit.told(whose)}. What is published "
+        f"cannot be taken back.\n{before}Release now?"
     )
     return confirm(question)
 
@@ -60,18 +65,23 @@ def ask_owners(job: Job, yes: bool, plan_only: bool = False, **how: bool) -> tup
     found = job.repeated_owner()
     if found is None:
         return job, job.settings
-    settings = replace(job.settings, groups=owners_answer(found, yes, plan_only))
+    unit = job.settings.privacy_unit
+    settings = replace(job.settings, groups=owners_answer(found, yes, plan_only, unit))
     return Job.read(job.data, settings, **how), settings
 
 
-def owners_answer(found: RepeatedOwner, yes: bool, plan_only: bool = False) -> str:
+def owners_answer(
+    found: RepeatedOwner, yes: bool, plan_only: bool = False, unit: PrivacyUnit = PERSON
+) -> str:
     """Return the answer to whether a column names the owners of rows: its name, or "none"."""
+    options = unit.told(found.options, [found.name])
     if plan_only:
-        warnings.warn(f"{found}. {found.options}", stacklevel=1)
+        warnings.warn(f"{found}. {options}", stacklevel=1)
         return NO_OWNERS
     if yes or not sys.stdin.isatty():
-        raise CommandError(f"{found}. {found.options}")
-    answer = ask(f"{found}. Do these rows belong to the same people? [y/n] ")
+        raise CommandError(f"{found}. {options}")
+    asked = unit.told("Do these rows belong to the same people?")
+    answer = ask(f"{found}. {asked} [y/n] ")
     if answer not in ("y", "yes", "n", "no"):
-        raise CommandError(f"that is neither y nor n. {found.options}")
+        raise CommandError(f"that is neither y nor n. {options}")
     return found.name if answer.startswith("y") else NO_OWNERS

@@ -26,7 +26,7 @@ from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import certificate, guess_at, relation
+from cloakgp.release.statement import certificate, guess_at, in_other_units, relation
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 
@@ -83,9 +83,10 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
         say(console, f"The {len(spec.X)} rows{used} belong to {spec.counted}.")
     say(
         console,
-        "An attacker who has narrowed one person down to two equally likely values would guess "
-        f"right at most {math.ceil(1000.0 * guess_at(spec.budget)) / 10.0:g} % of the "
-        "time; tossing a coin gives 50 %.",
+        f"An attacker who has narrowed one {spec.privacy_unit.one} down to two equally likely "
+        "values would guess right at most "
+        f"{math.ceil(1000.0 * guess_at(spec.budget)) / 10.0:g} % of the time; tossing a coin "
+        "gives 50 %.",
     )
     frame = _points(plan)
     names = settings.output if len(settings.output) == len(spec.lo) else range(len(spec.lo))
@@ -121,7 +122,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
             show_table(console, frame, title)
     if "limits" in report:
         titles = {
-            "max_rows": "rows for each person",
+            "max_rows": f"rows for each {plan.spec.privacy_unit.one}",
             "rows_left_out": "left out",
             "typical_noise_std": "noise for privacy",
             "without_privacy_std": "without privacy",
@@ -137,7 +138,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
         if required["epsilon"] is None:
             answer = (
                 f"No budget gives that: {required['reason']}. It counts at every point; --at can "
-                "leave out places with few people."
+                f"leave out places with few {plan.spec.privacy_unit.many}."
             )
         else:
             # Four digits, rounded up: what is printed is enough.
@@ -157,9 +158,9 @@ def show_release(
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of "
         f"{release.spec.counted}, by {listed(inputs)}{_gathered(release.spec)}.\n"
         f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
-        f"{release.delta:g}, for {_what_changes(release)}"
+        f"{release.delta:g} ({in_other_units(*release.cases)}), for {_what_changes(release)}"
         f"{_included(release)}.\n"
-        f"Certificate: {certificate(release)} ({release.status}).\n"
+        f"Certificate: {release.spec.privacy_unit.told(certificate(release))} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
     if settings is not None and (left := what_is_left(settings)):
@@ -169,7 +170,9 @@ def show_release(
 def _what_changes(release: Release) -> str:
     """Say what the guarantee compares."""
     rows = release.spec.rows
-    return "replacing one person's private values" if rows is None else relation(rows)
+    return release.spec.privacy_unit.told(
+        "replacing one person's private values" if rows is None else relation(rows)
+    )
 
 
 def show_search(console: Console, plan: SearchPlan) -> None:
@@ -194,7 +197,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
     if report.holds:
         about = f"about the outputs of any one of {release.spec.counted}"
         if release.spec.rows is not None:
-            about = f"what changes by {relation(release.spec.rows)}"
+            about = f"what changes by {_what_changes(release)}"
         text = (
             f"The guarantee holds: {release.published_values} numbers tell {about}, no more than "
             f"epsilon = {release.total_epsilon:.6g} and delta = {release.delta:g} "

@@ -79,5 +79,5 @@ def as_floats(column: Any) -> NDArray[np.float64] | None:
     if kind_of(column.type) in ("numbers", "booleans"):
         with contextlib.suppress(pyarrow.ArrowException):
             floats = column.cast(pyarrow.float64(), safe=False)
-            return np.array(floats.to_numpy(), dtype=np.float64)
+            return np.asarray(floats.to_numpy(), dtype=np.float64)
     return None

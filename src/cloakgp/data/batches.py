@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.data.blocks.table import InputPart, OutputPart
+from cloakgp.data.box import Box
 from cloakgp.data.partition import Partition
 from cloakgp.errors import ParameterError
 from cloakgp.privacy.mechanism.bins import Batch
@@ -67,6 +68,21 @@ class PrivateRows(Batch):
 
 
 @dataclass(frozen=True, eq=False)
+class PrivateBlock(Batch):
+    """A block of rows whose inputs are private, too, read where it is summed."""
+
+    box: Box
+    hidden: InputPart
+    private: OutputPart
+
+    def places(self) -> NDArray[np.int64]:
+        return self.box.grid.places(self.box.values(self.hidden.raw()))
+
+    def outputs(self) -> Any:
+        return self.private.read()
+
+
+@dataclass(frozen=True, eq=False)
 class ExposurePart:
     """A block of exposures, checked as it is read."""
 
@@ -75,6 +91,9 @@ class ExposurePart:
     @property
     def rows(self) -> int:
         return self.part.rows
+
+    def raw(self) -> Any:
+        return self.part.raw()
 
     def read(self) -> Array:
         exposure = self.part.read()
@@ -92,3 +111,6 @@ class ConstantPart:
 
     def read(self) -> Array:
         return np.full((self.rows, 1), self.exposure)
+
+    def raw(self) -> Any:
+        return self.read()

@@ -138,6 +138,7 @@ class ProtectedRows:
     neighbours: Neighbours
     people: int  # rows that the release is planned for; how many there are is published with noise
     max_rows: int = 1  # rows of one person that count, at most
+    owned: bool = False  # whether somebody said whose rows they are
 
     @property
     def counts(self) -> Array:

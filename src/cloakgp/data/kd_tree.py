@@ -6,6 +6,7 @@ Walking down takes comparisons alone, so that the same numbers take the same way
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,8 +18,10 @@ Array = NDArray[np.float64]
 #: People who walk down the tree at a time: few enough for the fastest memory.
 PEOPLE_AT_A_TIME = 1 << 14
 
-#: Cells of a look-up table for one feature: fewer first.
-TABLE_CELLS = (1 << 10, 1 << 12, 1 << 14, 1 << 16)
+#: Cells of a look-up table for one feature, fewer first, and thresholds in a cell at most.
+TABLE_CELLS, IN_A_CELL = (1 << 10, 1 << 12, 1 << 14, 1 << 16), 3
+#: Leaves are looked up by the ranks of all features if these can differ in at most so many ways.
+MOST_WAYS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -53,67 +56,41 @@ class Tree:
         return self.numbers[self.leaves(rows.T)]
 
     @cached_property
-    def _intervals(self) -> tuple[Array, NDArray[np.intp]] | None:
-        """The thresholds of one feature in order, and the leaves between them; None for more."""
+    def _ranks(self) -> tuple[_Rank, ...]:
+        """For each feature, how its numbers are ranked among the thresholds it is compared with."""
         inner = self.children[:, 0] >= 0
-        if np.any(self.which[inner]):
-            return None
-        thresholds: list[float] = []
-        leaves: list[int] = []
-        todo, node = [], 0
-        while True:
-            while inner[node]:
-                todo.append(node)
-                node = int(self.children[node, 0])
-            leaves.append(node)
-            if not todo:
-                break
-            here = todo.pop()
-            thresholds.append(float(self.at[here]))
-            node = int(self.children[here, 1])
-        return np.array(thresholds), np.array(leaves, dtype=np.intp)
+        features = int(self.which[inner].max(initial=0)) + 1
+        return tuple(_Rank(np.unique(self.at[inner & (self.which == j)])) for j in range(features))
 
     @cached_property
-    def _table(self) -> tuple[float, float, NDArray[np.int32], Array] | None:
-        """Cells of equal width with at most one threshold in each, if there are not too many."""
-        if self._intervals is None:
-            return None
-        thresholds = self._intervals[0]
-        if len(thresholds) < 2 or not np.all(np.diff(thresholds) > 0.0):
-            return None
-        low, width = float(thresholds[0]), float(thresholds[-1] - thresholds[0])
-        for cells in TABLE_CELLS:
-            scale = cells / width
-            where = _cells_of(thresholds, low, scale, cells)
-            if np.isfinite(scale) and np.all(np.diff(where) > 0):
-                at = np.full(cells + 1, np.inf)
-                at[where] = thresholds
-                before = np.searchsorted(where, np.arange(cells + 1)).astype(np.int32)
-                return low, scale, before, at
-        return None
+    def _ways(self) -> tuple[int, ...]:
+        """In how many ways each feature can be ranked."""
+        return tuple(len(rank.thresholds) + 1 for rank in self._ranks)
 
-    def _leaves_of_one(self, x: Array) -> NDArray[np.intp]:
-        """Return the leaves of one feature (n,): how many thresholds are below it says which."""
-        assert self._intervals is not None
-        thresholds, leaves = self._intervals
-        if self._table is None:
-            return leaves[np.searchsorted(thresholds, x, side="left")]
-        # Cells are in the order of x, whatever is rounded: those before hold smaller thresholds
-        # alone, those behind larger ones, and the one in the same cell is compared.
-        low, scale, before, at = self._table
-        cell = _cells_of(x, low, scale, len(at) - 1)
-        return leaves[before[cell] + (x > at[cell])]
+    @cached_property
+    def _leaf_by_ranks(self) -> NDArray[np.intp]:
+        """The leaf by the ranks of all features: nothing else of a person is ever compared."""
+        ends = [np.append(rank.thresholds, np.inf) for rank in self._ranks]
+        places = np.stack([axis.ravel() for axis in np.meshgrid(*ends, indexing="ij")])
+        return self._walk(places).reshape(self._ways)
 
     def leaves(self, features: Array) -> NDArray[np.intp]:
         """Return the node at which each column of ``features`` (d, n) ends."""
-        step = PEOPLE_AT_A_TIME
-        cuts = range(0, features.shape[1], step)
-        some = [self._leaves(features[:, cut : cut + step]) for cut in cuts]
+        step, people = PEOPLE_AT_A_TIME, features.shape[1]
+        few = people < math.prod(self._ways) or math.prod(self._ways) > MOST_WAYS
+        found = self._walk if few else self._look_up
+        cuts = range(0, people, step)
+        some = [found(features[:, cut : cut + step]) for cut in cuts]
         return np.concatenate(some) if some else np.zeros(0, dtype=np.intp)
 
-    def _leaves(self, features: Array) -> NDArray[np.intp]:
-        if self._intervals is not None:
-            return self._leaves_of_one(features[0])
+    def _look_up(self, features: Array) -> NDArray[np.intp]:
+        at = np.zeros(features.shape[1], dtype=np.intp)
+        for j, rank in enumerate(self._ranks):
+            at *= self._ways[j]
+            at += rank.of(features[j])
+        return self._leaf_by_ranks.ravel()[at]
+
+    def _walk(self, features: Array) -> NDArray[np.intp]:
         flat = features.T.ravel()
         starts = np.arange(features.shape[1]) * len(features)
         node = np.zeros(features.shape[1], dtype=np.intp)
@@ -132,11 +109,50 @@ class Tree:
         return node
 
 
+class _Rank:
+    """How many thresholds are below a number: by cells of equal width, where that can be done."""
+
+    def __init__(self, thresholds: Array) -> None:
+        self.thresholds = thresholds
+        self._cells: tuple[float, float, NDArray[np.int32], Array] | None = None
+        if len(thresholds) < 2:
+            return
+        low, width = float(thresholds[0]), float(thresholds[-1] - thresholds[0])
+        for cells in TABLE_CELLS:  # the fewest that have a few thresholds each
+            scale = cells / width
+            if not np.isfinite(scale):
+                return
+            cell = _cells_of(thresholds, low, scale, cells)
+            before = np.searchsorted(cell, np.arange(cells + 1)).astype(np.int32)
+            within = np.arange(len(thresholds)) - before[cell]
+            if within.max() < IN_A_CELL:
+                at = np.full((int(within.max()) + 1, cells + 1), np.inf)
+                at[within, cell] = thresholds
+                self._cells = low, scale, before, at
+                return
+
+    def of(self, x: Array) -> NDArray[np.intp]:
+        """Return the rank of each x (n,)."""
+        if self._cells is None:
+            return np.searchsorted(self.thresholds, x, side="left")
+        # Cells are in the order of x, whatever is rounded: those before hold smaller thresholds
+        # alone, those behind larger ones, and those in the same cell are compared.
+        low, scale, before, at = self._cells
+        cell = _cells_of(x, low, scale, at.shape[1] - 1)
+        rank = before[cell]
+        for one in at:
+            rank += x > one[cell]
+        return rank.astype(np.intp)
+
+
 def _cells_of(x: Array, low: float, scale: float, last: int) -> NDArray[np.intp]:
     """Return the cell of each x: rounding never changes their order."""
     with np.errstate(over="ignore"):
-        place = (x - low) * scale
-    return np.clip(place, 0.0, last).astype(np.intp)
+        place = x - low
+        place *= scale
+    np.maximum(place, 0.0, out=place)
+    np.minimum(place, last, out=place)
+    return place.astype(np.intp)
 
 
 def grow(

@@ -10,6 +10,7 @@ from malice rests on them.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
@@ -51,6 +52,9 @@ KEYS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC
 #: The key of the hash by which rows are looked at.
 LOOK_KEY = 0x452821E638D01377
 
+#: Rows that are looked at to see whether a block may hold few different whole numbers, the largest
+#: of these in size, and how many rows of the block there have to be for each that there might be.
+FIRST_ROWS, MOST_WHOLE, FEW_SHARE = 64, 2.0**52, 8
 #: Rows whose hashes are summed at a time; and in a block first the rows with the smallest hashes
 #: are looked at, so many times as many as are wanted.
 HASHED_AT_A_TIME, SPARE = 1 << 14, 2
@@ -119,7 +123,8 @@ class Partition:
 
     def assign(self, rows: Array) -> NDArray[np.intp]:
         """Return the number of the bin of each row."""
-        return self.tree.assign(rows)
+        few = find_different(rows)
+        return self.tree.assign(rows) if few is None else few.spread(self.tree.assign(few.rows))
 
 
 def build_partition(
@@ -128,13 +133,13 @@ def build_partition(
     exposure: Sequence[PublicPart] | None = None,
     done: Done = lambda rows: None,
 ) -> Partition:
-    """Find bins for everybody, in two passes over the blocks.
+    """Find bins for everybody, in two passes over the blocks, or one where few rows are different.
 
     ``lengths`` gives the default lengthscales of rows, of which so many people have each.
     ``exposure`` are blocks of one column for the same people; ``done`` is told of the rows that
     were read.
     """
-    found, prints = _sample_rows(parts, done)
+    found, prints, whole = _sample_rows(parts, done)
     rows, people = found.rows, found.people
     unit = BIN_LENGTH * lengths(rows, people)
     # Few different rows have a bin each.
@@ -150,9 +155,13 @@ def build_partition(
     off = (rows - centres[number]) ** 2
     spreads = np.sqrt([np.bincount(number, people * column) / members for column in off.T]).T
     spreads[spreads < SPREAD_RTOL * np.ptp(rows, axis=0)] = 0.0
-    watched = [None] * len(parts) if exposure is None else exposure
-    arguments = [(tree, len(members), part) for part in watched]
-    counted = _Counted.sum(_through(done, parts, _count, arguments))
+    if whole and exposure is None:  # everybody was counted already
+        done(sum(part.rows for part in parts))
+        counted = _Counted(np.rint(members).astype(np.int64), {})
+    else:
+        watched = [None] * len(parts) if exposure is None else exposure
+        arguments = [(tree, len(members), part) for part in watched]
+        counted = _Counted.sum(_through(done, parts, _count, arguments))
     return Partition(
         tree,
         centres,
@@ -219,8 +228,11 @@ class _Look(NamedTuple):
     print: Hashes
 
 
-def _sample_rows(parts: Sequence[PublicPart], done: Done) -> tuple[_Rows, list[Hashes]]:
-    """Return rows that stand for everybody, in order, and what blocks add to the fingerprint."""
+def _sample_rows(parts: Sequence[PublicPart], done: Done) -> tuple[_Rows, list[Hashes], bool]:
+    """Return rows that stand for everybody, in order, and what blocks add to the fingerprint.
+
+    And whether they are all the rows there are, so that nobody stands for others.
+    """
     sample = _Sample()
     buckets, prints = np.zeros(1 << HASH_BITS, dtype=np.int64), []
     # Asked for when a block is sent out: those that are too large already are not sent back.
@@ -230,7 +242,8 @@ def _sample_rows(parts: Sequence[PublicPart], done: Done) -> tuple[_Rows, list[H
         buckets += look.buckets
         prints.append(look.print)
     found, everybody = sample.merged(), int(buckets.sum())
-    if found.people.sum() < everybody:
+    whole = int(found.people.sum()) == everybody
+    if not whole:
         common = np.flatnonzero(buckets > everybody / COMMON)
         rare = ~np.isin(_bucket(found.hashes), common)
         light = _Rows(found.rows[rare], found.people[rare], found.hashes[rare])
@@ -238,7 +251,8 @@ def _sample_rows(parts: Sequence[PublicPart], done: Done) -> tuple[_Rows, list[H
         weights = light.people * (left / max(int(light.people.sum()), 1))
         found = _joined([_Rows(light.rows, weights, light.hashes), *_all_of(parts, common)])
     order = np.lexsort(found.rows.T[::-1])
-    return _Rows(found.rows[order], found.people[order].astype(np.float64), found.hashes), prints
+    rows = _Rows(found.rows[order], found.people[order].astype(np.float64), found.hashes)
+    return rows, prints, whole
 
 
 def _all_of(parts: Sequence[PublicPart], buckets: NDArray[np.intp]) -> list[_Rows]:
@@ -292,11 +306,6 @@ def _bucket(hashes: Hashes) -> NDArray[np.int64]:
     return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.int64)
 
 
-def _hashed(part: PublicPart) -> tuple[Array, Hashes]:
-    rows = _read(part) + 0.0  # −0 becomes 0
-    return rows, hash_rows(rows, np.uint64(LOOK_KEY))
-
-
 def _some(rows: Array, hashes: Hashes, chosen: NDArray[np.bool_], most: int | None) -> _Rows:
     if not chosen.any():
         return _Rows(rows[:0], np.zeros(0, dtype=np.int64), hashes[:0])
@@ -311,14 +320,69 @@ def _some(rows: Array, hashes: Hashes, chosen: NDArray[np.bool_], most: int | No
 
 
 def _look(part: PublicPart, limit: np.uint64, most: int) -> _Look:
-    rows, hashes = _hashed(part)
-    buckets = np.bincount(_bucket(hashes), minlength=1 << HASH_BITS).astype(np.int64)
-    return _Look(_some(rows, hashes, hashes <= limit, most), buckets, sum_hashes(rows))
+    rows = _read(part)
+    few = find_different(rows)
+    if few is None:
+        hashes, looked = _hash_and_sum(rows)
+        buckets = np.bincount(_bucket(hashes), minlength=1 << HASH_BITS)
+        found = _some(rows, hashes, hashes <= limit, most)
+    else:
+        hashes, looked = _hash_and_sum(few.rows, few.people)
+        buckets = np.bincount(_bucket(hashes), few.people, minlength=1 << HASH_BITS)
+        near = hashes <= limit
+        found = _merged(_Rows(few.rows[near], few.people[near], hashes[near]), most)
+    return _Look(found, buckets.astype(np.int64), looked)
 
 
 def _rows_in(part: PublicPart, buckets: NDArray[np.intp]) -> _Rows:
-    rows, hashes = _hashed(part)
+    rows = _read(part)
+    hashes = hash_rows(rows, np.uint64(LOOK_KEY))
     return _some(rows, hashes, np.isin(_bucket(hashes), buckets), None)
+
+
+class Different(NamedTuple):
+    """The different rows of a block, which are few."""
+
+    rows: Array
+    people: Integers  # how many rows of the block are such
+    codes: Integers  # of every row of the block: a small number
+    used: Integers  # the codes of the different rows
+
+    def spread(self, values: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return for every row of the block what ``values`` say of the different ones."""
+        table = np.zeros(int(self.used[-1]) + 1, dtype=values.dtype)
+        table[self.used] = values
+        return table[self.codes]
+
+
+def find_different(rows: Array) -> Different | None:
+    """Find different rows of whole numbers in small ranges; None where rows are not such.
+
+    A row then has a small whole number for a code, and a table does the rest.
+    """
+    first = rows[:FIRST_ROWS]
+    if len(rows) < FIRST_ROWS or not np.array_equal(first, np.floor(first)):
+        return None
+    lows, spans = [], []
+    for column in rows.T:
+        low, high = float(column.min()), float(column.max())
+        lows.append(low)
+        spans.append(high - low + 1.0)
+        if max(abs(low), abs(high)) > MOST_WHOLE or math.prod(spans) > len(rows) // FEW_SHARE:
+            return None
+    codes = np.zeros(len(rows), dtype=np.int64)
+    for column, low, span in zip(rows.T, lows, spans, strict=True):
+        whole = column.astype(np.int64)
+        if not np.array_equal(whole, column):
+            return None
+        codes *= int(span)
+        codes += whole
+        codes -= int(low)
+    people = np.bincount(codes)
+    used = np.flatnonzero(people)
+    columns = np.unravel_index(used, [int(span) for span in spans])
+    each = np.column_stack(columns).astype(np.float64) + lows
+    return Different(each, people[used], codes, used)
 
 
 #: Sums of floats without rounding: whole numbers (K,) by the power of 2 that they count.
@@ -379,7 +443,11 @@ def _look_and_count(
 
 
 def _count_rows(rows: Array, tree: Tree, bins: int, exposure: PublicPart | None) -> _Counted:
-    number = tree.assign(rows)
+    few = find_different(rows)
+    if few is not None and exposure is None:
+        people = np.bincount(tree.assign(few.rows), few.people, minlength=bins)
+        return _Counted(people.astype(np.int64), {})
+    number = tree.assign(rows) if few is None else few.spread(tree.assign(few.rows))
     people = np.bincount(number, minlength=bins).astype(np.int64)
     if exposure is None:
         return _Counted(people, {})
@@ -423,10 +491,19 @@ def _through(
 
 def hash_rows(X: Array, key: np.uint64) -> Hashes:
     """Return a hash of each row of X (N, L); equal numbers have equal hashes."""
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # −0 becomes 0
-    hashes = np.full(len(bits), key)
-    for column in bits.T:
-        hashes = mixed(hashes ^ column)
+    return _hash_bits(_bits(X), key)
+
+
+def _bits(X: Array) -> list[Hashes]:
+    """Return the bits of each column of X."""
+    return list(np.ascontiguousarray(X.T + 0.0).view(np.uint64))  # −0 becomes 0
+
+
+def _hash_bits(columns: list[Hashes], key: np.uint64) -> Hashes:
+    hashes = mixed(columns[0] ^ key)
+    for column in columns[1:]:
+        hashes ^= column
+        hashes = mixed(hashes)
     return hashes
 
 
@@ -445,11 +522,32 @@ def mixed(x: Hashes) -> Hashes:
 
 def sum_hashes(X: Array) -> Hashes:
     """Return the sum of the hashes of rows under each of four keys: what a fingerprint adds up."""
-    sums = np.zeros(len(KEYS), dtype=np.uint64)
+    few = find_different(X)
+    return _summed(X, None) if few is None else _summed(few.rows, few.people)
+
+
+def _summed(X: Array, people: Integers | None, hashes: Hashes | None = None) -> Hashes:
+    """Return the same where so many ``people`` have a row; ``hashes`` is filled with those to look
+    at rows by, while they are at hand.
+    """
+    sums = np.zeros((len(KEYS), 1), dtype=np.uint64)  # arrays, which may overflow
     for start in range(0, len(X), HASHED_AT_A_TIME):
-        some = X[start : start + HASHED_AT_A_TIME]
-        sums += [hash_rows(some, np.uint64(key)).sum(dtype=np.uint64) for key in KEYS]
-    return sums
+        some = slice(start, start + HASHED_AT_A_TIME)
+        bits = _bits(X[some])
+        if hashes is not None:
+            hashes[some] = _hash_bits(bits, np.uint64(LOOK_KEY))
+        for j, key in enumerate(KEYS):
+            each = _hash_bits(bits, np.uint64(key))
+            if people is not None:
+                each *= people[some].astype(np.uint64)
+            sums[j] += each.sum(dtype=np.uint64, keepdims=True)
+    return sums[:, 0]
+
+
+def _hash_and_sum(X: Array, people: Integers | None = None) -> tuple[Hashes, Hashes]:
+    """Return the hashes by which rows are looked at, and what they add to the fingerprint."""
+    hashes = np.empty(len(X), dtype=np.uint64)
+    return hashes, _summed(X, people, hashes)
 
 
 def fingerprint(sums: Iterable[Hashes]) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cloakgp.data.batches import ConstantPart, ExposurePart, HeldBatch, ReadBatch
 from cloakgp.data.blocks.arrays import cut_array
 from cloakgp.data.blocks.dask import blocks_of, output_blocks_of
+from cloakgp.data.blocks.parquet import files_of
 from cloakgp.data.blocks.progress import passes
 from cloakgp.data.blocks.table import BlockColumn, BlockTable, check_aligned
 from cloakgp.data.box import ProtectedRows
@@ -64,6 +65,7 @@ class Table:
     max_contributions: int | None = None  # rows of each owner that count, at most
     left_out: int = 0  # how many rows that leaves out
     partition: Partition | None = None  # the bins in which rows are summed; None: each by itself
+    source: str | None = None  # by which files of those rows are known again; None: they are not
     protected: ProtectedRows | None = None  # of whole rows: ``rows`` are the bins of a public box
 
     @property
@@ -131,7 +133,8 @@ class Table:
     def _grouped(self) -> tuple[Any, ...] | None:
         """What tells the people in bins from others."""
         if self.protected is not None:
-            return (self.protected.people, self.protected.neighbours, self.protected.max_rows)
+            rows = self.protected
+            return (rows.people, rows.neighbours, rows.max_rows, rows.owned)
         bins = self.partition
         return None if bins is None else (bins.fingerprint, *bins.counts.tolist())
 
@@ -282,6 +285,7 @@ def as_planned(table: Table) -> Table:
         max_contributions=table.max_contributions,
         left_out=table.left_out,
         partition=table.partition,
+        source=table.source,
         protected=table.protected,
     )
 
@@ -307,8 +311,8 @@ def check_separate(table: Table, inducing: Any) -> None:
         )
 
 
-def in_bins(table: Table, lengths: Callable[..., Array], planned: Partition | None = None) -> Table:
-    """Find bins for all rows, or count who is in the bins that were ``planned``.
+def in_bins(table: Table, lengths: Callable[..., Array], planned: Table | None = None) -> Table:
+    """Find bins for all rows, or count who is in the bins of the table that was ``planned`` with.
 
     ``lengths`` says how far apart inputs have to be to matter, from a sample of them.
     """
@@ -320,11 +324,17 @@ def in_bins(table: Table, lengths: Callable[..., Array], planned: Partition | No
     if isinstance(exposure, np.ndarray):
         exposure = cut_array(exposure[:, None])
     parts = None if exposure is None else exposure.parts
-    if planned is None or planned.centres.shape[1] != blocks.width:
+    source = None if table.exposure is not None else files_of(blocks)  # before they are read
+    earlier = None if planned is None else planned.partition
+    if planned is None or earlier is None or earlier.centres.shape[1] != blocks.width:
         done = passes(blocks.rows, "Looking at the inputs", "Gathering people at places")
-        return replace(table, partition=build_partition(blocks.parts, lengths, parts, done))
-    done = passes(blocks.rows, "Comparing the inputs with the plan")
-    return replace(table, partition=recount(planned, blocks.parts, parts, done))
+        found = build_partition(blocks.parts, lengths, parts, done)
+    elif source is not None and source == planned.source:
+        found = earlier  # the core will count them once more
+    else:
+        done = passes(blocks.rows, "Comparing the inputs with the plan")
+        found = recount(earlier, blocks.parts, parts, done)
+    return replace(table, partition=found, source=source)
 
 
 def identity_of(blocks: BlockTable) -> Array:

@@ -89,6 +89,11 @@ def _months(column: Date, lo: float, hi: float, step: int) -> list[tuple[float, 
 
 
 def _days(column: Date, lo: float, hi: float, about: int) -> list[tuple[float, str]]:
-    """Return whole days."""
+    """Return whole days: the year is said once, and again where it changes."""
     step = max(1, math.ceil((hi - lo) / about))
-    return [(float(at), column.shown(float(at))) for at in range(math.ceil(lo), int(hi) + 1, step)]
+    found, year = [], ""
+    for at in range(math.ceil(lo), int(hi) + 1, step):
+        shown = column.shown(float(at))
+        found.append((float(at), shown if shown[:4] != year else shown[5:]))
+        year = shown[:4]
+    return found

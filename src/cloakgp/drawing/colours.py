@@ -16,6 +16,8 @@ LOW_TO_HIGH: ColourMap = ("#2d2a5b", "#2e5a88", "#2f8a8c", "#63b37c", "#b9d56f",
 SURE_TO_UNSURE: ColourMap = ("#f3efe4", "#ead0a4", "#d99f6c", "#b66a52", "#7d3b4b", "#3f1f3c")
 #: From one class to the other of two.
 ONE_TO_OTHER: ColourMap = ("#1f5a91", "#6fa3c8", "#eeece5", "#e0a264", "#b4591f")
+#: Where a map of one class begins; its colour is the other end.
+PAPER = "#f7f4ec"
 #: Colours of classes (Okabe and Ito), which begin again after the last.
 CLASSES = (
     *("#0072b2", "#e69f00", "#009e73", "#d55e00"),

@@ -1,7 +1,7 @@
 """Lines of equal value over a map, the same for every renderer, with room for their numbers.
 
-Values are smoothed by about the width of a place first, and rings that go round a few places are
-left out: they show the grid and single sums, not what the map says.
+Values are smoothed by about the width of a place first, how sure they are by more, and rings that
+go round a few places are left out: they show the grid and single sums, not what the map says.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from cloakgp.drawing.views import MAP_PLACES, Plane
 
 Array = NDArray[np.float64]
 
-#: How far values are smoothed, in places of the map.
-SMOOTHED = 1.0
+#: How far values are smoothed, in places of the map; and how far what says how sure they are, which
+#: follows single cells.
+SMOOTHED, SURE_SMOOTHED = 1.0, 2.5
 #: The shortest line that is drawn, and the shortest with a number, as shares of a side.
 SHORTEST, SHORTEST_LABELLED = 0.25, 0.4
-#: Room that a number needs: to the edge of the map, and to the next number, as shares of a side.
-TO_EDGE, TO_LABEL = 0.07, 0.17
+#: Room that a number needs: to the edge of the map, to the next number and to a mark, as shares of
+#: a side.
+TO_EDGE, TO_LABEL, TO_MARK = 0.07, 0.17, 0.07
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,22 @@ class Contour:
     label: tuple[float, float] | None
 
 
-def contours(plane: Plane, values: Array, levels: Sequence[float]) -> list[Contour]:
-    """Return the lines of values (MAP_PLACES², ) or (MAP_PLACES, MAP_PLACES) at some levels."""
-    smooth = gaussian_filter(np.reshape(values, (MAP_PLACES, MAP_PLACES)), SMOOTHED, mode="nearest")
+def contours(
+    plane: Plane,
+    values: Array,
+    levels: Sequence[float],
+    marks: Array | None = None,
+    smoothed: float = SMOOTHED,
+) -> list[Contour]:
+    """Return the lines of values (MAP_PLACES², ) or (MAP_PLACES, MAP_PLACES) at some levels.
+
+    Numbers keep away from ``marks`` (K, 2).
+    """
+    smooth = gaussian_filter(np.reshape(values, (MAP_PLACES, MAP_PLACES)), smoothed, mode="nearest")
     generator = contour_generator(x=plane.x, y=plane.y, z=smooth)
     start = np.array([plane.x[0], plane.y[0]])
     width = np.array([np.ptp(plane.x), np.ptp(plane.y)])
+    marked = np.zeros((0, 2)) if marks is None else (marks - start) / width
     taken: list[Array] = []
     found = []
     for level in levels:
@@ -50,7 +62,7 @@ def contours(plane: Plane, values: Array, levels: Sequence[float]) -> list[Conto
         drawn = [line for line in drawn if _length(line) >= SHORTEST]
         if not drawn:
             continue
-        place = _place(drawn, taken)
+        place = _place(drawn, taken, marked)
         label = None
         if place is not None:
             taken.append(place)
@@ -63,8 +75,8 @@ def _length(line: Array) -> float:
     return float(np.hypot(*np.diff(line, axis=0).T).sum())
 
 
-def _place(lines: list[Array], taken: list[Array]) -> Array | None:
-    """Return where a number has the most room: away from the edges and from other numbers."""
+def _place(lines: list[Array], taken: list[Array], marked: Array) -> Array | None:
+    """Return where a number has the most room: away from edges, from other numbers and marks."""
     long = [line for line in lines if _length(line) >= SHORTEST_LABELLED]
     if not long:
         return None
@@ -73,6 +85,8 @@ def _place(lines: list[Array], taken: list[Array]) -> Array | None:
     others = np.full(len(places), np.inf)
     for other in taken:
         others = np.minimum(others, np.hypot(*(places - other).T) / TO_LABEL)
+    for mark in marked:
+        others = np.minimum(others, np.hypot(*(places - mark).T) / TO_MARK)
     room = np.minimum(np.minimum(edge, 3.0), others)  # beyond three times, the edge is far enough
     best = int(np.argmax(room))
     return places[best] if room[best] >= 1.0 else None

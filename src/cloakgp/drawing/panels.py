@@ -11,7 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakgp.drawing.colours import LOW_TO_HIGH, ONE_TO_OTHER, SURE_TO_UNSURE, ColourMap
+from cloakgp.drawing.colours import (
+    LOW_TO_HIGH,
+    ONE_TO_OTHER,
+    PAPER,
+    SURE_TO_UNSURE,
+    ColourMap,
+    class_colour,
+)
+from cloakgp.drawing.contours import SMOOTHED, SURE_SMOOTHED
 from cloakgp.drawing.marks import Marks, collect_marks
 from cloakgp.drawing.predictions import Bounds, Predictions, Series
 from cloakgp.drawing.views import (
@@ -33,6 +41,8 @@ MAX_BAND_FACTOR = 4.0
 NEAR_VISIBILITY = 0.5
 #: The share of places near people whose uncertainty is told apart by colours.
 COLOURED_SHARE = 0.99
+#: Maps of single classes, at most.
+MOST_CLASSES = 7
 #: Bounds of what has none.
 UNBOUNDED: Bounds = (-math.inf, None)
 
@@ -68,6 +78,16 @@ class MapPanel:
     limits: Span
     marks: Marks | None = None  # what was published
 
+    @property
+    def mark_places(self) -> Array | None:
+        """Where what was published is marked, (K, 2)."""
+        return None if self.marks is None else self.marks.middle
+
+    @property
+    def smoothed(self) -> float:
+        """How far contours are smoothed, in places of the map."""
+        return SURE_SMOOTHED if set(self.colours) == set(SURE_TO_UNSURE) else SMOOTHED
+
 
 @dataclass(frozen=True)
 class ClassPanel:
@@ -81,10 +101,11 @@ class ClassPanel:
 
 @dataclass(frozen=True)
 class MapPair:
-    """What is predicted over two inputs, and beside it how sure that is."""
+    """What is predicted over two inputs, beside it how sure that is, and classes one by one."""
 
     value: MapPanel | ClassPanel
     sure: MapPanel
+    each: tuple[MapPanel, ...] = ()  # the probability of each class, of many the likeliest
 
 
 def curve_panels(
@@ -162,8 +183,13 @@ def _class_maps(predictions: Predictions, values: Array) -> MapPair:
     even, top = 1.0 / len(values), values.max(axis=0)
     strength = np.clip((top - even) / (1.0 - even), MIN_OPACITY, 1.0)
     best = ClassPanel(predictions.title, predictions.names, values.argmax(axis=0), strength)
-    colours = SURE_TO_UNSURE[::-1]
-    return MapPair(best, MapPanel("probability of that class", top, colours, (even, 1.0)))
+    sure = MapPanel("probability of that class", top, SURE_TO_UNSURE[::-1], (even, 1.0))
+    likeliest = np.sort(np.argsort(-values.max(axis=1), kind="stable")[:MOST_CLASSES])
+    each = tuple(
+        MapPanel(predictions.names[c], values[c], (PAPER, class_colour(int(c))), (0.0, 1.0))
+        for c in likeliest
+    )
+    return MapPair(best, sure, each)
 
 
 def curve_limits(series: list[Series], bounds: Bounds, *, clip: bool = True) -> Span:

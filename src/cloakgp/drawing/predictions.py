@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cloakgp.release.outputs import Picture
 
 if TYPE_CHECKING:
-    from cloakgp.release.latent import CountRelease, LabelRelease
+    from cloakgp.release.kinds import CountRelease, LabelRelease
     from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]

@@ -57,11 +57,12 @@ from cloakgp.estimators.steps import (
     draw_plan,
     noise_for,
     publish,
+    refuse_conversion,
     release_plan,
 )
 from cloakgp.estimators.whole_rows import (
     checked_people,
-    private_batch,
+    private_batches,
     protects_rows,
     refuse_rows,
     rows_of_box,
@@ -71,10 +72,11 @@ from cloakgp.gp.family import Family
 from cloakgp.gp.linear import LinearModel
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
-from cloakgp.release.bounds_plan import BoundsPlan
+from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
 from cloakgp.release.plan import Plan
-from cloakgp.release.published import Clip, Of
+from cloakgp.release.posterior import Clip, Of
+from cloakgp.release.privacy_unit import PrivacyUnit
 from cloakgp.release.release import Release
 from cloakgp.release.settings import copy_settings
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec
@@ -95,6 +97,8 @@ class PrivateGP(BaseEstimator):
     learn: Any
     epsilon: float
     delta: float
+    rho: float | None
+    mu: float | None
     inducing: Any
     approximation: Approximation
     design: str
@@ -105,6 +109,7 @@ class PrivateGP(BaseEstimator):
     protect: str
     box: Any
     neighbours: str
+    unit: Any
     ledger: Any = LedgerParameter()
     dataset: str | None
     random_state: Any
@@ -392,6 +397,7 @@ class PrivateGP(BaseEstimator):
         specs: list[ReleaseSpec] = []
         for whole in budgets_for(self):
             budget, mechanism = whole, whole.mechanism
+            refuse_conversion(self, isinstance(self.bounds, BoundsGrid), "a choice of bounds")
             choice = plan_choice(self.bounds, table.people, table.owners, whole)
             if choice is not None:
                 assert choice.release_epsilon is not None
@@ -462,7 +468,6 @@ class PrivateGP(BaseEstimator):
         self, X: Any, y: Any, groups: Any, plan: Plan | None, max_contributions: Any, people: Any
     ) -> Self:
         """Make the release of whole rows: of X, too, only what is published goes on."""
-        y = as_blocks(y)
         known = X if groups is None else None
         countable = known is not None and self.neighbours == "replace"
         if plan is not None and people is None and not countable:
@@ -480,8 +485,10 @@ class PrivateGP(BaseEstimator):
         _remember_names(self, box.names, len(box.inputs))
         release_id = uuid.uuid4().hex
         with spending(noise_for(self, plan, None, release_id)) as noise:
-            core = core_for_rows(plan.spec, private_batch(box, X, y), groups)
+            core = core_for_rows(plan.spec, private_batches(box, X, y, groups), groups)
             release = release_plan(plan, core, noise, names, release_id)
+            if release.private and noise.commit is None:
+                note_spend(box.codes, plan.spends)
         self._keep(release)
         return self
 
@@ -544,8 +551,7 @@ class PrivateGP(BaseEstimator):
         else:
             table = bounded(table, max_contributions)
             earlier = plan.table if isinstance(plan, Plan) else None
-            planned = None if earlier is None else earlier.partition
-            table = in_bins(table, partial(default_lengths, spreads=table.spreads), planned)
+            table = in_bins(table, partial(default_lengths, spreads=table.spreads), earlier)
         check_owners(self.bounds, table.every_owner)
         return with_points(table, at)
 
@@ -589,6 +595,7 @@ class PrivateGP(BaseEstimator):
             gap=self.design_gap,
             beyond=summarise_rows(table) if learnt and table.at is not None else None,
             rows=table.protected,
+            privacy_unit=PrivacyUnit.of(self.unit),
             **outputs,
         )
 

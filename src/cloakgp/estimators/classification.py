@@ -23,7 +23,7 @@ from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.privacy.mechanism.outputs import found_classes
-from cloakgp.release.latent import LabelRelease
+from cloakgp.release.kinds import LabelRelease
 from cloakgp.release.outputs import Labels
 from cloakgp.release.release import Release
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
@@ -100,6 +100,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         classes: Any = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
+        rho: float | None = None,
+        mu: float | None = None,
         prior_mean: Any = None,
         learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
@@ -115,6 +117,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         protect: str = "outputs",
         box: Any = None,
         neighbours: str = "replace",
+        unit: str | tuple[str, str] = "person",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -123,6 +126,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.classes = classes
         self.epsilon = epsilon
         self.delta = delta
+        self.rho = rho
+        self.mu = mu
         self.prior_mean = prior_mean
         self.learn = learn
         self.iterations = iterations
@@ -138,6 +143,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self.protect = protect
         self.box = box
         self.neighbours = neighbours
+        self.unit = unit
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state

@@ -21,10 +21,10 @@ from cloakgp.estimators.priors import Fixed, prior_of
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
-from cloakgp.release.latent import CountRelease, check_exposure
+from cloakgp.release.kinds import CountRelease
 from cloakgp.release.outputs import LARGEST, Counts
 from cloakgp.release.plan import Plan
-from cloakgp.release.published import Clip, Of
+from cloakgp.release.posterior import Clip, Of, check_exposure
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
@@ -100,6 +100,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         cap: float | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
+        rho: float | None = None,
+        mu: float | None = None,
         prior_mean: float | None = None,
         learn: bool | Literal["auto"] = "auto",
         iterations: int = 1,
@@ -115,6 +117,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         protect: str = "outputs",
         box: Any = None,
         neighbours: str = "replace",
+        unit: str | tuple[str, str] = "person",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -123,6 +126,8 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.cap = cap
         self.epsilon = epsilon
         self.delta = delta
+        self.rho = rho
+        self.mu = mu
         self.prior_mean = prior_mean
         self.learn = learn
         self.iterations = iterations
@@ -138,6 +143,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
         self.protect = protect
         self.box = box
         self.neighbours = neighbours
+        self.unit = unit
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state

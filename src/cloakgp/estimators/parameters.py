@@ -22,6 +22,11 @@ epsilon : float
 delta : float
     The δ of the guarantee with Gaussian noise, well below one over the number of people.  Laplace
     noise needs none.
+rho : float
+    The budget as ρ of zero-concentrated DP, in place of ``epsilon``, which follows from it, the
+    noise and ``delta``.
+mu : float
+    The same as μ of Gaussian DP.
 learn : {"auto", True, False}
     Whether hyperparameters are learnt from the published sketch, which costs no budget: a
     public family of priors is averaged by how well each explains what was published.  "auto"
@@ -70,6 +75,9 @@ box : mapping or list
 neighbours : {"replace", "add-remove"}
     For ``protect="rows"``, what the guarantee compares: one person's rows with any others, so that
     the number of rows is public; or with none, so that it is private, too.
+unit : str or pair of str
+    What sentences and pictures call those who are protected, such as "home", or the word and its
+    plural.  It changes words alone: ``groups`` says whose each row is.
 ledger : Ledger, path or address
     A budget ledger: a ``Ledger``, its file, or its ``postgresql://`` address.  The spend is
     recorded there before noise is drawn, and a fit that would exceed the cap is refused.

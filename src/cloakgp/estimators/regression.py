@@ -23,7 +23,7 @@ from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid
-from cloakgp.release.published import Clip
+from cloakgp.release.posterior import Clip
 from cloakgp.release.spec import ReleaseSpec
 from cloakgp.threads import single_threaded
 
@@ -106,6 +106,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
+        rho: float | None = None,
+        mu: float | None = None,
         noise_variance: float | None = None,
         prior_mean: Any = None,
         learn: bool | Literal["auto"] = "auto",
@@ -120,6 +122,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         protect: str = "outputs",
         box: Any = None,
         neighbours: str = "replace",
+        unit: str | tuple[str, str] = "person",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -128,6 +131,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
+        self.rho = rho
+        self.mu = mu
         self.noise_variance = noise_variance
         self.prior_mean = prior_mean
         self.learn = learn
@@ -142,6 +147,7 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         self.protect = protect
         self.box = box
         self.neighbours = neighbours
+        self.unit = unit
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state

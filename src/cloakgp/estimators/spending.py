@@ -2,8 +2,8 @@
 
 A ledger refuses what exceeds its cap.  Without one, nothing stops a loop, ``cross_val_score`` or
 ``GridSearchCV`` from spending on the same people again and again, so the second time is worth a
-warning, and so are the fifth, the tenth and so on: rows of X, which is public, are recognised by
-their hashes.  Nothing here sees y.
+warning, and so are the fifth, the tenth and so on: rows of X are recognised by their hashes, where
+X is public; whole rows by their box, whoever is in it.  Nothing here sees y, or a private X.
 """
 
 from __future__ import annotations
@@ -119,10 +119,18 @@ _known: deque[_Dataset] = deque(maxlen=MOST_DATASETS)
 _counted_already: ContextVar[bool] = ContextVar("counted_already", default=False)
 
 
-def warn_if_repeated(X: Array, spends: Sequence[Spend], delta: float) -> None:
+#: What fits have in common, in words.
+SAME_INPUTS = "on these inputs, or most of them"
+SAME_BOX = "of whole rows in this box"
+
+
+def warn_if_repeated(
+    X: Array, spends: Sequence[Spend], delta: float, of: str = SAME_INPUTS
+) -> None:
     """Warn if most rows of X were released before: at the 2nd, 5th, 10th, 20th, 50th … fit.
 
-    ``delta`` is what was asked for: without Gaussian noise none is needed.
+    ``delta`` is what was asked for: without Gaussian noise none is needed.  ``of`` says what fits
+    have in common.
     """
     if _counted_already.get():
         return
@@ -137,10 +145,10 @@ def warn_if_repeated(X: Array, spends: Sequence[Spend], delta: float) -> None:
         total = total_guarantee(together, delta)
     try:
         warn_user(
-            f"this is fit number {before.warned} on these inputs, or most of them, without a "
-            "ledger. If the people are the same, budgets add up: together epsilon = "
-            f"{total:.3g} at delta = {delta:g}. cross_val_score, GridSearchCV and every further "
-            "fit spend again. PrivateGridSearch counts its choice, and a Ledger keeps track",
+            f"this is fit number {before.warned} {of}, without a ledger. If the people are the "
+            f"same, budgets add up: together epsilon = {total:.3g} at delta = {delta:g}. "
+            "cross_val_score, GridSearchCV and every further fit spend again. "
+            "PrivateGridSearch counts its choice, and a Ledger keeps track",
             RepeatedSpendWarning,
         )
     except RepeatedSpendWarning:  # taken for an error, which stops every further fit

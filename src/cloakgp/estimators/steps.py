@@ -23,7 +23,7 @@ from cloakgp.data.checks import as_float, shape_of, target_names
 from cloakgp.data.table import Table, batches
 from cloakgp.errors import NotPrivateWarning, ParameterError, warn_user
 from cloakgp.estimators.bounds import choice_facts, unrecorded
-from cloakgp.estimators.spending import open_account, warn_if_repeated
+from cloakgp.estimators.spending import SAME_BOX, open_account, warn_if_repeated
 from cloakgp.gp.kernels.json import check_writable
 from cloakgp.privacy import (
     Batch,
@@ -37,8 +37,9 @@ from cloakgp.privacy import (
     Query,
     Rows,
     Sketch,
-    Spend,
     WholeRows,
+    epsilon_from_gdp,
+    epsilon_from_zcdp,
     release,
 )
 from cloakgp.privacy.mechanism.budget import Mechanism
@@ -47,6 +48,7 @@ from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.decode import latents_at_people
 from cloakgp.release.outputs import Counts, Labels
 from cloakgp.release.plan import Plan
+from cloakgp.release.privacy_unit import PERSON
 from cloakgp.release.release import Release
 from cloakgp.release.spec import (
     MOST_ITERATIONS,
@@ -60,6 +62,8 @@ from cloakgp.release.spec import (
 #: A function of the core that holds y: it takes a sketch and the noise.
 Publish = Callable[..., NoisySketch]
 
+#: What ε is if nobody says anything else.
+DEFAULT_EPSILON = 1.0
 TARGETS = ("auto", "points", "latents")
 MECHANISMS = ("auto", "laplace", "gaussian")
 #: Latent values further out than this tell nothing more.
@@ -88,6 +92,8 @@ class Releaser(Protocol):
     iterations: int
     epsilon: float
     delta: float
+    rho: float | None
+    mu: float | None
 
 
 def mechanisms_for(settings: Releaser) -> tuple[Mechanism, ...]:
@@ -106,15 +112,46 @@ def mechanisms_for(settings: Releaser) -> tuple[Mechanism, ...]:
 
 def budgets_for(settings: Releaser) -> tuple[Budget, ...]:
     """Return what a fit spends, by each of its mechanisms: ε and δ become numbers here, once."""
-    epsilon, delta = as_float("epsilon", settings.epsilon), as_float("delta", settings.delta)
+    delta = as_float("delta", settings.delta)
+    epsilon_for = _converted(settings, delta)
     parts = checked_steps(settings.iterations)
 
     def budget(mechanism: Mechanism) -> Budget:
+        epsilon = epsilon_for(mechanism)
         if mechanism == "laplace":
             return Budget(epsilon, 0.0, parts=parts, mechanism="laplace")
         return Budget(epsilon, delta, settings.calibration, parts)  # type: ignore[arg-type]
 
     return tuple(map(budget, mechanisms_for(settings)))
+
+
+def _converted(settings: Releaser, delta: float) -> Callable[[Mechanism], float]:
+    """Return what ε is for a mechanism: as it is given, or as it follows from ρ or μ."""
+    epsilon = as_float("epsilon", settings.epsilon)
+    if settings.rho is None and settings.mu is None:
+        return lambda mechanism: epsilon
+    if (settings.rho is not None and settings.mu is not None) or epsilon != DEFAULT_EPSILON:
+        raise ParameterError("give one of {epsilon}, {rho} and {mu}: each is the whole budget")
+    if settings.calibration != "analytic":
+        raise ParameterError(
+            "{rho} and {mu} state the noise themselves, so they need {calibration:'analytic'}; "
+            "give {epsilon} for another calibration"
+        )
+    if settings.rho is not None:
+        rho = as_float("rho", settings.rho)
+        return lambda mechanism: epsilon_from_zcdp(rho, delta, mechanism)
+    mu = as_float("mu", settings.mu)
+    return lambda mechanism: epsilon_from_gdp(mu, delta, mechanism)
+
+
+def refuse_conversion(settings: Releaser, shared: bool, what: str) -> None:
+    """Refuse a budget in ρ or μ that would have to be ``shared`` with something else."""
+    if shared and (settings.rho is not None or settings.mu is not None):
+        raise ParameterError(
+            "{rho} and {mu} are budgets of a release alone, and {} shares one; give {epsilon} "
+            "and {delta}",
+            what,
+        )
 
 
 def design_for(design: str, mechanism: Mechanism) -> DesignName:
@@ -182,13 +219,13 @@ def noise_for(spender: Spender, plan: Plan, identity: Any, release_id: str) -> N
         return Noise(rehearsal=_rehearsal(plan, seed))
     spends = list(plan.spends)
     if account is None:
-        if identity is not None:
+        if plan.spec.rows is None:
             warn_if_repeated(identity, spends, spender.delta)
+        else:
+            warn_if_repeated(plan.spec.rows.box.codes, spends, spender.delta, SAME_BOX)
         return Noise()
     ledger, dataset = account
     spec, before = plan.spec, unrecorded(bounds, ledger, dataset)
-    if spec.rows is not None:  # a ledger counts what replacing a person's rows costs
-        spends = [Spend.of(spec.budget, spec.rows.neighbours)]
     spends = [*before, *spends]
     stated = plan.epsilon if plan.choice is None else plan.choice.total_epsilon
     if before:
@@ -204,6 +241,8 @@ def noise_for(spender: Spender, plan: Plan, identity: Any, release_id: str) -> N
         "sigma": spec.budget.sigma,
         **choice_facts(bounds),
     }
+    if spec.privacy_unit != PERSON:
+        parameters["unit"] = spec.privacy_unit.one
     if spec.rows is not None:
         parameters |= {
             "protects": "whole rows",
@@ -276,11 +315,11 @@ def core_for(spec: ReleaseSpec, table: Table, y: Any) -> Publish:
     return core
 
 
-def core_for_rows(spec: ReleaseSpec, batch: Batch, groups: Any) -> Publish:
+def core_for_rows(spec: ReleaseSpec, blocks: Sequence[Batch], groups: Any) -> Publish:
     """Return the same for whole rows, whose bins the core finds itself."""
     rows, kind = spec.rows, _kind(spec, flat=True)
     assert rows is not None
-    people = WholeRows(spec.columns, [batch], rows.neighbours, rows.max_rows, groups)
+    people = WholeRows(spec.columns, blocks, rows.neighbours, rows.max_rows, groups)
 
     def core(sketch: Sketch, *, noise: Noise) -> NoisySketch:
         return release(Query(sketch, kind, people), spec.budget, noise=noise)

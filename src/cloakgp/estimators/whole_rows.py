@@ -11,12 +11,14 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cloakgp.data.batches import PrivateRows
-from cloakgp.data.blocks.dask import blocks_of
+from cloakgp.data.batches import PrivateBlock, PrivateRows
+from cloakgp.data.blocks.dask import dask_outputs, dask_rows
+from cloakgp.data.blocks.table import BlockColumn, BlockTable
 from cloakgp.data.box import Box, ProtectedRows, read_box
 from cloakgp.data.checks import as_float
 from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
+from cloakgp.privacy import Batch
 from cloakgp.privacy.mechanism.numbers import is_whole
 from cloakgp.privacy.mechanism.whole_rows import Neighbours
 
@@ -72,7 +74,7 @@ def rows_of_box(estimator: Any, people: int, max_rows: int | None, groups: bool)
             "of each row{python: (for a plan, groups=True)}",
             most,
         )
-    rows = ProtectedRows(box, estimator.neighbours, people, most)
+    rows = ProtectedRows(box, estimator.neighbours, people, most, groups)
     return Table(
         X=None,
         names=box.names,
@@ -135,15 +137,24 @@ def checked_people(people: Any, estimator: Any, table: Any = None) -> int:
 
 def rows_in(table: Any) -> int:
     """Return how many rows a table has: public if neighbours are replaced."""
+    blocks = table if isinstance(table, BlockTable) else dask_rows(table, counted=True)
+    if blocks is not None:
+        return blocks.rows
     shape = getattr(table, "shape", None)
     return int(shape[0]) if isinstance(shape, tuple) and shape else len(table)
 
 
-def private_batch(box: Box, X: Any, y: Any) -> PrivateRows:
-    """Return a private table for the core; none of its values is looked at."""
-    if blocks_of(X) is not None or hasattr(y, "parts"):
+def private_batches(box: Box, X: Any, y: Any, groups: Any) -> list[Batch]:
+    """Return a private table for the core, whole or in blocks; none of its values is looked at."""
+    table = X if isinstance(X, BlockTable) else dask_rows(X)
+    column = y if isinstance(y, BlockColumn) else dask_outputs(y, counted=False)
+    if table is not None and column is not None:
+        return _private_blocks(box, table, column, groups)
+    if table is not None or column is not None:
         raise ParameterError(
-            "data in blocks cannot be combined with {protect:'rows'} yet; read them into memory"
+            "{X} and {y} must both be in memory, or both in blocks; take them from one source"
+            "{python:, for instance X, y = cloakgp.scan(path, inputs=[...], output=..., "
+            "protect='rows')}"
         )
     shape = getattr(X, "shape", None)
     # Without its shape: how many rows there are may be private.
@@ -152,4 +163,24 @@ def private_batch(box: Box, X: Any, y: Any) -> PrivateRows:
             "{X} must be a table with a column for each input of {box}; turn a single column into "
             "a table with .reshape(-1, 1)"
         )
-    return PrivateRows(box.grid, box.values(X), y)
+    return [PrivateRows(box.grid, box.values(X), y)]
+
+
+def _private_blocks(box: Box, X: BlockTable, y: BlockColumn, groups: Any) -> list[Batch]:
+    """Return blocks of a private table, of which no number of rows is told."""
+    if groups is not None:
+        raise ParameterError(
+            "{groups} cannot be combined with data in blocks: the rows of one owner may be in "
+            "several blocks. Read the data into memory, or keep one row for each person"
+        )
+    if box.names is not None and X.names is not None:
+        if missing := [name for name in box.names if name not in X.names]:
+            raise ParameterError("{X} lacks the columns {}; needed are {}", missing, [*box.names])
+    elif X.columns != len(box.inputs):
+        raise ParameterError("{X} has {} columns, but {box} has {}", X.columns, len(box.inputs))
+    if not len(X.parts) == len(y.parts) > 0:
+        raise ParameterError(
+            "{X} and {y} must be blocks of one table, cut at the same rows; take both from one "
+            "source"
+        )
+    return [PrivateBlock(box, *pair) for pair in zip(X.parts, y.parts, strict=True)]

@@ -6,13 +6,13 @@ from copy import copy
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from cloakgp.errors import ParameterError
 from cloakgp.gp.linear import (
     Array,
     Kernel,
     LinearModel,
+    cholesky_solve,
     divide_noise,
     evaluate,
     has_white_noise,
@@ -86,5 +86,4 @@ class ExactModel(LinearModel):
 
     def workload(self, points: Array) -> Array:
         # Cᵀ = (K + σ²I)⁻¹ K_X*
-        solved: Array = cho_solve((self._root, True), self.cross(points).T)
-        return solved.T
+        return cholesky_solve(self._root, self.cross(points).T).T

@@ -18,7 +18,6 @@ from operator import add
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from cloakgp.gp.linear import (
@@ -26,6 +25,7 @@ from cloakgp.gp.linear import (
     Kernel,
     evaluate,
     jittered_cholesky,
+    triangular_solve,
     variances,
 )
 from cloakgp.gp.pairs import SketchColumns, pivoted_features, sums_over_pairs, sums_over_people
@@ -70,7 +70,7 @@ class KernelFeatures:
         if self.inducing is None:
             return _pick_anchors(self.kernel, self.X)
         root, jitter = jittered_cholesky(evaluate(self.kernel, self.inducing))
-        factor = solve_triangular(root, evaluate(self.kernel, self.inducing, self.X), lower=True).T
+        factor = triangular_solve(root, evaluate(self.kernel, self.inducing, self.X)).T
         residual = np.zeros(len(self.X))
         if self.approximation == "fitc":
             residual = variances(self.kernel, self.X) - np.einsum("nm,nm->n", factor, factor)
@@ -84,7 +84,7 @@ class KernelFeatures:
         if last is not None and np.array_equal(last[0], points):
             return last[1]
         anchors, root = self.low_rank.anchors, self.low_rank.root
-        F = solve_triangular(root, evaluate(self.kernel, anchors, points), lower=True).T
+        F = triangular_solve(root, evaluate(self.kernel, anchors, points)).T
         if F.size <= MOST_REMEMBERED_AT_POINTS:
             self._last = (points.copy(), F)
         return F

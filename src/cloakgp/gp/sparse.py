@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.sparse import csr_matrix
 
 from cloakgp.errors import ParameterError
@@ -25,10 +24,13 @@ from cloakgp.gp.linear import (
     Array,
     Kernel,
     LinearModel,
+    cholesky,
+    cholesky_solve,
     divide_noise,
     evaluate,
     has_white_noise,
     jittered_cholesky,
+    triangular_solve,
     variances,
 )
 from cloakgp.gp.pairs import mean_over_pairs, pivoted_features
@@ -50,7 +52,7 @@ FEW_ENTRIES = 0.1
 class SparseModel(LinearModel):
     """The FITC or DTC approximation of ``ExactModel``."""
 
-    _cached_root: tuple[Array, bool]  # there only if it is kept
+    _cached_root: Array  # there only if it is kept
 
     def __init__(
         self,
@@ -105,14 +107,14 @@ class SparseModel(LinearModel):
     def _least(self) -> float:
         return SMALLEST_NOISE * float(np.mean(variances(self.kernel, self.X)))
 
-    def _root_of_B(self) -> tuple[Array, bool]:
+    def _root_of_B(self) -> Array:
         """Return the Cholesky factor of B = I + Fᵀ D⁻¹ F, kept for later if there is room."""
         if "_cached_root" in self.__dict__:
             return self._cached_root
         F = self.factor
         B: Array = F.T @ (F / self.diagonal[:, None])
         B.flat[:: len(B) + 1] += 1.0
-        root: tuple[Array, bool] = cho_factor(B, lower=True)
+        root = cholesky(B)
         if self._may_cache(B.size):
             self._cached_root = root
         return root
@@ -124,7 +126,7 @@ class SparseModel(LinearModel):
     def features(self, points: Array) -> Array:
         """Return F_* (P, M) with Q_*N = F_* Fᵀ."""
         K = evaluate(self.kernel, self.inducing, points)
-        return solve_triangular(self._root, K, lower=True).T
+        return triangular_solve(self._root, K).T
 
     def cross(self, points: Array) -> Array:
         return self.features(points) @ self.factor.T
@@ -147,12 +149,12 @@ class SparseModel(LinearModel):
     def workload(self, points: Array) -> Array:
         # C = F_* B⁻¹ Fᵀ D⁻¹
         scaled = self.factor / self.diagonal[:, None]
-        return cho_solve(self._root_of_B(), self.features(points).T).T @ scaled.T
+        return cholesky_solve(self._root_of_B(), self.features(points).T).T @ scaled.T
 
     def variance_without_privacy(self, points: Array, C: Array | None = None) -> Array:
         # F_* Fᵀ (D + F Fᵀ)⁻¹ F F_*ᵀ = F_* (I − B⁻¹) F_*ᵀ: no matrix of points by people
         F = self.features(points)
-        left = solve_triangular(self._root_of_B()[0], F.T, lower=True)
+        left = triangular_solve(self._root_of_B(), F.T)
         unexplained = variances(self.kernel, points) - np.einsum("pm,pm->p", F, F)
         return np.maximum(unexplained + np.einsum("mp,mp->p", left, left), 0.0)
 

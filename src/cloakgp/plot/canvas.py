@@ -116,7 +116,7 @@ def guarantee(spec: ReleaseSpec, private: bool, epsilon: float, planned: bool = 
     delta = f", delta = {spec.budget.delta:g}" if spec.budget.delta > 0.0 else ""
     start = f"{'Planned: d' if planned else 'D'}ifferentially private for "
     if spec.rows is not None:
-        return (
+        return spec.privacy_unit.told(
             f"{start}whole rows, inputs included: {relation(spec.rows)} (epsilon = "
             f"{epsilon:.4g}{delta})."
         )

@@ -90,7 +90,8 @@ def _draw_curve(ax: Axes, x: Array, one: Series, what: str) -> None:
 def _draw_classes(ax: Axes, x: Array, series: list[Series]) -> None:
     for number, one in enumerate(series):
         colour = class_colour(number)
-        ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12)
+        label = "" if number else "their 95 % bands"  # each has the colour of its class
+        ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12, label=label)
     for number, one in enumerate(series):
         style = "-" if number < len(CLASSES) else "--"  # a colour of its own, or one again
         label = axis_label(one.name)

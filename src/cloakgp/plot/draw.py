@@ -47,7 +47,7 @@ from cloakgp.plot.canvas import (
 )
 from cloakgp.plot.curves import draw_bounds, draw_errors, draw_marks, draw_series, draw_wanted
 from cloakgp.plot.maps import FADED, draw_classes, draw_map
-from cloakgp.release.published import Clip, check_clip
+from cloakgp.release.posterior import Clip, check_clip
 
 if TYPE_CHECKING:
     from cloakgp.release.plan import Plan
@@ -100,7 +100,7 @@ def plot_plan(
     proportion = None if plane is None else plane.proportion
     figure, rows = panels(ax, len(names), own + (budgets is not None), proportion)
     if plane is not None:
-        footnote += f"\n{FADED}"
+        footnote += f"\n{spec.privacy_unit.told(FADED)}"
         _plan_maps(plan, plane, names, rows)
     else:
         footnote += _where(inputs, chosen)
@@ -135,16 +135,18 @@ def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool
     """Draw what is predicted, and beside it how sure that is."""
     release = predictions.release
     plane = Plane.over(release.spec, inputs)
-    figure, rows = panels(ax, len(predictions.groups), 2, plane.proportion)
     pairs = map_panels(predictions, plane, clip=clip)
-    for (first, *second), pair in zip(rows, pairs, strict=True):
+    figure, rows = panels(ax, len(pairs), 2 + len(pairs[0].each), plane.proportion)
+    for (first, *others), pair in zip(rows, pairs, strict=True):
         if isinstance(pair.value, ClassPanel):
             draw_classes(first, pair.value, plane, f"most probable {pair.value.title}")
         else:
             draw_map(first, pair.value, plane, pair.value.title)
-        for each in second:
-            draw_map(each, pair.sure, plane, f"how sure: {pair.sure.title}")
-    footnote = f"{footnote_of(release)}\n{FADED}"
+        shown = [(pair.sure, f"how sure: {pair.sure.title}")]
+        shown += [(panel, f"probability of {panel.title}") for panel in pair.each]
+        for each, (panel, title) in zip(others, shown, strict=ax is None):
+            draw_map(each, panel, plane, title)
+    footnote = f"{footnote_of(release)}\n{release.spec.privacy_unit.told(FADED)}"
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)
 
 

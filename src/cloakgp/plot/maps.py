@@ -40,7 +40,7 @@ def draw_map(ax: Axes, panel: MapPanel, plane: Plane, title: str) -> None:
     shape = {"shrink": 0.92, "pad": 0.02, "extend": beyond.get(ends, "both")}
     ax.figure.colorbar(scale, ax=ax, **shape)
     if not plane.stepped:  # lines of equal value have no meaning across levels
-        _draw_contours(ax, plane, grid, MaxNLocator(CONTOURS).tick_values(lo, hi))
+        _draw_contours(ax, plane, panel, grid, MaxNLocator(CONTOURS).tick_values(lo, hi))
     _draw_people(ax, plane, title)
     if panel.marks is not None:
         _draw_marks(ax, panel.marks, scale)
@@ -70,10 +70,12 @@ def _draw_image(ax: Axes, plane: Plane, colour: Array, opacity: Array) -> None:
         ax.set_aspect(plane.aspect)
 
 
-def _draw_contours(ax: Axes, plane: Plane, grid: Array, ticks: Sequence[float]) -> None:
+def _draw_contours(
+    ax: Axes, plane: Plane, panel: MapPanel, grid: Array, ticks: Sequence[float]
+) -> None:
     """Draw lines at round numbers of the scale, so that maps of one scale can be compared."""
     rims = [withStroke(linewidth=2.6, foreground=RIM, alpha=0.6)]
-    found = contours(plane, grid, ticks)
+    found = contours(plane, grid, ticks, panel.mark_places, panel.smoothed)
     for contour in found:
         for line in contour.lines:
             ax.plot(*line.T, color=LINE, lw=0.9, path_effects=rims)

@@ -6,6 +6,12 @@ OpenDP and nothing of ``gp`` or ``design``: to check the guarantee, these are th
 read.
 """
 
+from cloakgp.privacy.accounting.conversions import (
+    epsilon_from_gdp,
+    epsilon_from_zcdp,
+    total_gdp,
+    total_zcdp,
+)
 from cloakgp.privacy.accounting.filter import filter_allowance, filter_spends, gaussian_equivalent
 from cloakgp.privacy.accounting.shares import Split, recommend_split, split_budget
 from cloakgp.privacy.accounting.spends import Spend
@@ -61,6 +67,8 @@ __all__ = [
     "WholeRows",
     "absolute_sensitivity",
     "choose",
+    "epsilon_from_gdp",
+    "epsilon_from_zcdp",
     "filter_allowance",
     "filter_spends",
     "gaussian_epsilon",
@@ -76,6 +84,8 @@ __all__ = [
     "split_budget",
     "squared_sensitivity",
     "total_delta",
+    "total_gdp",
     "total_guarantee",
+    "total_zcdp",
     "utility_sensitivity",
 ]

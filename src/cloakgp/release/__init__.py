@@ -4,8 +4,7 @@ A release holds the noisy sketch and public facts.  Nothing private may come her
 """
 
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError, SignatureError
-from cloakgp.release.combine.combination import Combination
-from cloakgp.release.latent import CountRelease, LabelRelease
+from cloakgp.release.kinds import Combination, CountRelease, LabelRelease
 from cloakgp.release.release import Release
 from cloakgp.release.signature.check import SignatureCheck
 from cloakgp.release.verify import VerificationReport

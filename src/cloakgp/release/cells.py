@@ -19,7 +19,7 @@ from cloakgp.data.columns import Boolean, Category, Column, Number
 from cloakgp.release.outputs import Counts
 
 if TYPE_CHECKING:
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
     from cloakgp.release.spec import Part, ReleaseSpec
 
 Array = NDArray[np.float64]
@@ -37,7 +37,7 @@ MAX_NAMED_INPUTS = 3
 class PublishedCells:
     """The cells of one part of a release, and what was published of each."""
 
-    release: Published
+    release: Release
     part: Part
     number: int  #: of the release, among those that are combined
     step: int  #: of the release
@@ -170,7 +170,7 @@ class PublishedCells:
         return found
 
 
-def collect_cells(release: Published) -> list[PublishedCells]:
+def collect_cells(release: Release) -> list[PublishedCells]:
     """Return the cells of every part of a release, or of all that are combined; else none."""
     return [
         PublishedCells(member, part, number, step)
@@ -180,7 +180,7 @@ def collect_cells(release: Published) -> list[PublishedCells]:
     ]
 
 
-def published_numbers(release: Published) -> pd.DataFrame:
+def published_numbers(release: Release) -> pd.DataFrame:
     """Return a table with a row for every published number of each output."""
     tables = []
     for number, member in enumerate(release.members, start=1):
@@ -199,7 +199,7 @@ def published_numbers(release: Published) -> pd.DataFrame:
     return table
 
 
-def _numbers_table(release: Published, part: Part) -> pd.DataFrame:
+def _numbers_table(release: Release, part: Part) -> pd.DataFrame:
     """Return numbers that mean nothing by themselves."""
     s = part.noisy.s.reshape(len(part.sketch.rounded), release.outputs)
     columns: dict[str, Any] = {"number": np.arange(1, len(s) + 1)}
@@ -229,7 +229,7 @@ def _cells_table(cells: PublishedCells) -> pd.DataFrame:
     return table
 
 
-def _target_names(release: Published, between: str) -> list[str]:
+def _target_names(release: Release, between: str) -> list[str]:
     names, classes = release.named_targets, release.spec.classes
     if classes is None:
         return list(names)
@@ -237,7 +237,7 @@ def _target_names(release: Published, between: str) -> list[str]:
     return [f"{names[0]}{between}{label}" for label in told]
 
 
-def summed_names(release: Published) -> list[str]:
+def summed_names(release: Release) -> list[str]:
     """Return what is summed, for people: an output, or "how many have" a label."""
     return _target_names(release, " = ")
 

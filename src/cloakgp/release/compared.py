@@ -23,7 +23,7 @@ from cloakgp.data.partition import Partition, recount
 from cloakgp.data.rows import check_rows
 
 if TYPE_CHECKING:
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ LAST_DIGITS = 1e-9
 
 
 def compare_inputs(
-    release: Published, inputs: Any, exposure: Any = None
+    release: Release, inputs: Any, exposure: Any = None
 ) -> Iterator[tuple[str, bool, str]]:
     """Yield what was compared, whether it is the same, and what was found."""
     spec = release.spec
@@ -72,7 +72,7 @@ def _at_places(
 
 
 def _rows(
-    release: Published, table: BlockTable, exposure: BlockTable | None
+    release: Release, table: BlockTable, exposure: BlockTable | None
 ) -> Iterator[tuple[str, bool, str]]:
     """Compare everybody with what a complete release holds, in whatever order."""
     X, limit = release.spec.X, release.spec.limit
@@ -96,7 +96,7 @@ def _rows(
 
 
 def _some_rows(
-    release: Published, table: BlockTable, exposure: BlockTable | None
+    release: Release, table: BlockTable, exposure: BlockTable | None
 ) -> Iterator[tuple[str, bool, str]]:
     """Look for the rows that a release has kept among those of everybody."""
     X, limit = release.spec.X, release.spec.limit

@@ -29,7 +29,7 @@ from cloakgp.release.spec import TYPICAL_SHARE, Part, ReleaseSpec
 from cloakgp.release.squares import Squares, squares_of, weigh_noise
 
 if TYPE_CHECKING:
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
     return [find(spec, steps, models, column) for column in range(len(spec.lo))]
 
 
-def density_in(release: Published) -> Density:
+def density_in(release: Release) -> Density:
     """Return where the people of a release of whole rows are, found once for each release."""
     if "density" not in release.found:
         release.found["density"] = density_of(release.spec, measurements(release)[0])
@@ -72,7 +72,7 @@ def density_in(release: Published) -> Density:
     return known
 
 
-def mixtures_of(release: Published) -> list[Mixture]:
+def mixtures_of(release: Release) -> list[Mixture]:
     """Return the posterior of each output column, found once for each release."""
     if "mixtures" not in release.found:
         release.found["mixtures"] = decode(release.spec, measurements(release))
@@ -80,7 +80,7 @@ def mixtures_of(release: Published) -> list[Mixture]:
     return known
 
 
-def measurements(release: Published) -> list[Measurement]:
+def measurements(release: Release) -> list[Measurement]:
     """Return what each iteration has published; several releases together are one measurement."""
     if len(release.members) == 1:
         # The noise that was really added, should it be more than was needed.
@@ -104,7 +104,7 @@ def measurements(release: Published) -> list[Measurement]:
     return [Measurement(block_diag(*blocks), s, np.concatenate(stds), squares=tuple(squares))]
 
 
-def latents_at_people(release: Published) -> Array:
+def latents_at_people(release: Release) -> Array:
     """Return the decoded f at the training inputs, (N, D), where the next iteration starts."""
     return np.column_stack([mixture.mean(release.spec.X) for mixture in mixtures_of(release)])
 
@@ -180,7 +180,7 @@ def _with_counts(model: LinearModel, counts: Array) -> LinearModel:
     return other.with_noise(np.broadcast_to(model.noise_variance, counts.shape).copy())
 
 
-def check_decoding(release: Published) -> None:
+def check_decoding(release: Release) -> None:
     """Decode at one point of the workload, or raise ``DecodeError`` if that is impossible.
 
     Of Newton steps only the first is taken: all of them until they settle may take long, and those

@@ -16,12 +16,17 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, qr, solve_triangular
+from scipy.linalg import qr, solve_triangular
 
 from cloakgp.errors import DecodeError, Message
 from cloakgp.gp.kernel_features import ScaledModel, grams
 from cloakgp.gp.likelihoods import Likelihood, linearise
-from cloakgp.gp.linear import LinearModel, jittered_cholesky
+from cloakgp.gp.linear import (
+    LinearModel,
+    cholesky_solve,
+    jittered_cholesky,
+    triangular_solve,
+)
 from cloakgp.gp.pairs import SketchColumns
 
 Array = NDArray[np.float64]
@@ -124,7 +129,7 @@ class Decoder:
         """Return the prediction at ``points``, (P,) for the noisy sketch s (r,), (P, n) for n."""
         if self.kind == "direct":
             return self.unit * self.prior_mean + self.weights(points) @ self._surprise(s)
-        told: Array = cho_solve((self.root, True), self._surprise(s))
+        told = cholesky_solve(self.root, self._surprise(s))
         return self.unit * (self.prior_mean + self._cross_times(points, told))
 
     def variance(self, points: Array) -> Array:
@@ -143,8 +148,7 @@ class Decoder:
 
     def whitened(self, s: Array) -> Array:
         """Return L⁻¹ (s − E s) with L Lᵀ = cov(s): standard normal, if the model is right."""
-        white: Array = solve_triangular(self.root, self._surprise(s), lower=True)
-        return white
+        return triangular_solve(self.root, self._surprise(s))
 
     def log_evidence(self, s: Array) -> Array:
         """Return log p(s) under the model, without the constant −r/2 log 2π.
@@ -169,8 +173,7 @@ class Decoder:
         """Return B (P, r): how the prediction at ``points`` follows each published value."""
         if self.kind == "direct":
             return self.unit * self._direct(self.model.workload(points))
-        B: Array = cho_solve((self.root, True), self._cross(points).T).T
-        return self.unit * B
+        return self.unit * cholesky_solve(self.root, self._cross(points).T).T
 
     def dp_variance(self, points: Array) -> Array:
         """Return what privacy adds to the variance of f(points), (P,)."""
@@ -250,7 +253,7 @@ class Decoder:
 
     def half(self, points: Array) -> Array:
         """Return L⁻¹ cov(s, f(points)) with L Lᵀ = cov(s): its Gram matrix is what s explains."""
-        return solve_triangular(self.root, self._cross(points).T, lower=True)
+        return triangular_solve(self.root, self._cross(points).T)
 
     @cached_property
     def _pseudo_inverse(self) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -25,9 +26,11 @@ from cloakgp.release.decode import decode, measurements, mixtures_of, prior_weig
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.file.cost import MOST_BYTES
 from cloakgp.release.mixture import Mixture, posterior_weights
-from cloakgp.release.published import Published
 from cloakgp.release.settings import same_setting
 from cloakgp.release.spec import ReleaseSpec
+
+if TYPE_CHECKING:
+    from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -109,13 +112,13 @@ class FitCheck:
         return not self.alarm
 
 
-def can_be_checked(release: Published) -> bool:
+def can_be_checked(release: Release) -> bool:
     """Tell whether there is a probability of what was published that can be computed."""
     noisy = all(part.noisy.noise_std > 0.0 for part in release.parts)
     return release.spec.decode == "bayes" and noisy and _is_small(release)
 
 
-def check_fit(release: Published) -> FitCheck:
+def check_fit(release: Release) -> FitCheck:
     """Test the model of every output column; the least p-value counts, for all of them together."""
     if not can_be_checked(release):
         raise ParameterError(
@@ -129,7 +132,7 @@ def check_fit(release: Published) -> FitCheck:
     return known
 
 
-def _checked(release: Published) -> FitCheck:
+def _checked(release: Release) -> FitCheck:
     spec = release.spec
     own = [_candidates(spec, mixture) for mixture in mixtures_of(release)]
     others: list[Candidates | None] = [None] * len(own)
@@ -144,14 +147,14 @@ def _checked(release: Published) -> FitCheck:
     return FitCheck(p_value, p_value < ALARM, spec.family is not None)
 
 
-def _is_small(release: Published) -> bool:
+def _is_small(release: Release) -> bool:
     """Tell whether a fixed prior can be compared with the default family: a matrix for each."""
     spec = release.spec
     rows = sum(len(part.sketch.matrix) for part in release.parts)
     return spec.family is not None or 16 * MOST_OF_DEFAULT * len(spec.lo) * rows**2 <= MOST_BYTES
 
 
-def hyperparameters(release: Published) -> pd.DataFrame:
+def hyperparameters(release: Release) -> pd.DataFrame:
     """Return a table of the settings, most believed first."""
     spec, mixtures = release.spec, mixtures_of(release)
     if spec.family is None:

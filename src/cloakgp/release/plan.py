@@ -41,6 +41,7 @@ from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
 from cloakgp.release.squares import as_squares, weigh_made_up
+from cloakgp.release.statement import in_other_units
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
 
@@ -206,11 +207,23 @@ class Plan:
     def spends(self) -> tuple[Spend, ...]:
         """What would be spent, in order; not what was spent on bounds before.
 
-        Of whole rows it is about ``neighbours``: a ledger counts what replacing costs.
+        Counted as a ledger does: where one person is replaced, whatever ``neighbours`` are.
         """
         if self.choice is not None:
             return self.choice.spends
-        return (Spend.of(self.spec.budget),)
+        return (Spend.of(self.spec.budget, self.spec.neighbours),)
+
+    def _every_spend(self) -> tuple[Spend, ...]:
+        """Return what the guarantee is of, with what was spent on bounds; nothing of a trial.
+
+        Of whole rows it is about their own ``neighbours``.
+        """
+        if self.spec.noise_std == 0.0:
+            return ()
+        if self.spec.rows is not None:
+            return (Spend.of(self.spec.budget),)
+        before = self.choice is None and self.bounds_choice is not None
+        return (*(self.bounds_choice.spends if before else ()), *self.spends)  # type: ignore[union-attr]
 
     @property
     def delta(self) -> float:
@@ -406,7 +419,13 @@ class Plan:
             lost=self.lost_within_places,
         )
         return plan_summary(
-            self.spec, self.design, figures, self.choice, self.bounds_choice, self.mechanisms
+            self.spec,
+            self.design,
+            figures,
+            self.choice,
+            self.bounds_choice,
+            self.mechanisms,
+            self._every_spend(),
         )
 
     @cached_property
@@ -530,6 +549,7 @@ class Plan:
         facts = [
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, private)),
+            *([("the same as", in_other_units(self._every_spend()))] if private else []),
             ("publishes", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             (
                 "privacy adds",

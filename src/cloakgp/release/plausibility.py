@@ -38,7 +38,7 @@ from cloakgp.release.decoder import DecodeError, decoding, finite
 
 if TYPE_CHECKING:
     from cloakgp.privacy import NoisySketch
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -48,11 +48,11 @@ FALSE_ALARM = 3e-7
 MOST_DIRECTIONS = 500
 
 
-def quiet_values(release: Published) -> tuple[str, ...]:
+def quiet_values(release: Release) -> tuple[str, ...]:
     """Return what speaks against the noise that a release claims, as sentences."""
     if not release.noisy.noise_std > 0 or release.published_values == 0:
         return ()
-    tests: tuple[tuple[str, Callable[[Published], float]], ...] = (
+    tests: tuple[tuple[str, Callable[[Release], float]], ...] = (
         ("they end in too many zeros", last_digits),
         ("they lie too near to whole counts", steps_of_counts),
         ("they are too small", size),
@@ -66,7 +66,7 @@ def quiet_values(release: Published) -> tuple[str, ...]:
     )
 
 
-def last_digits(release: Published) -> float:
+def last_digits(release: Release) -> float:
     """Return how likely it is that noisy integers end in so many zeros, in base two."""
     zeros = count = 0
     uneven = 0.0
@@ -103,7 +103,7 @@ def _unevenness(noisy: NoisySketch, modulus: int) -> float:
     return max(math.log(modulus * math.tanh(half) / math.tanh(modulus * half)), 0.0)
 
 
-def steps_of_counts(release: Published) -> float:
+def steps_of_counts(release: Release) -> float:
     """Return how likely it is that noisy integers are so near to those of whole counts."""
     cap = release.spec.outcome.whole_steps
     if cap is None:
@@ -124,7 +124,7 @@ def steps_of_counts(release: Published) -> float:
     return min(float(gammaincc(count, surprise)) * math.exp(min(uneven, 700.0)), 1.0)
 
 
-def size(release: Published) -> float:
+def size(release: Release) -> float:
     """Return how likely it is that noisy values are so small where little signal is expected."""
     if release.spec.rows is not None:  # shares are sums of people, whose number is not known
         return 1.0
@@ -146,7 +146,7 @@ def size(release: Published) -> float:
     return float(gammainc(share * m[best], share * found[best]))
 
 
-def _directions(release: Published) -> tuple[Array, Array]:
+def _directions(release: Release) -> tuple[Array, Array]:
     """Return the prior variance of T u, and (s − T u₀)², in many directions, in units of σ²."""
     signal, squares = [], []
     for noisy, prior, rest in _columns(release):
@@ -160,7 +160,7 @@ def _directions(release: Published) -> tuple[Array, Array]:
     return finite(np.concatenate(signal)), finite(np.concatenate(squares))
 
 
-def _numbers(release: Published) -> tuple[Array, Array]:
+def _numbers(release: Release) -> tuple[Array, Array]:
     """Return what is expected of |s − T u₀| without noise, and what it is, in scales of the noise.
 
     For whole X with P(X) ∝ q^|X| and any centre c, P(|X − c| > t) ≥ 2 q^(t + 1)/(1 + q): a window
@@ -179,7 +179,7 @@ def _numbers(release: Published) -> tuple[Array, Array]:
     return finite(np.concatenate(signal)), finite(np.concatenate(sizes))
 
 
-def _columns(release: Published) -> Iterator[tuple[NoisySketch, Array, Array]]:
+def _columns(release: Release) -> Iterator[tuple[NoisySketch, Array, Array]]:
     """Yield for each part and output the noise, the prior covariance of T u, and s − T u₀."""
     spec = release.spec
     for sketch, noisy in release.parts:

@@ -6,19 +6,24 @@ its guarantee again, and nothing else.  The file is a plain zip of JSON and .npy
 
 from __future__ import annotations
 
+import datetime
+import math
 import os
+import uuid
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from cloakgp._version import __version__
 from cloakgp.data.columns import Columns, columns_of_scaler
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError, public_names
 from cloakgp.files import write_file
+from cloakgp.privacy import NoisySketch, Sketch, Spend
 from cloakgp.release.card import card, guarantee_words
 from cloakgp.release.cells import published_numbers
 from cloakgp.release.combine.contents import (
@@ -33,21 +38,31 @@ from cloakgp.release.combine.pooled import (
     pooled_spec,
     shared_prior,
 )
-from cloakgp.release.decode import bins_in_lengths, density_in, mixtures_of
-from cloakgp.release.decoder import Uncertainty, decoding, finite
+from cloakgp.release.decoder import Uncertainty, decoding
 from cloakgp.release.diagnostics import FitCheck, can_be_checked, check_fit, hyperparameters
 from cloakgp.release.file.archive import compute_digests, read_archive, write_archive
 from cloakgp.release.file.cost import Sizes, check_cost
 from cloakgp.release.file.manifest import check_fields, count_sizes, from_archive, to_archive
 from cloakgp.release.outputs import Outcome
-from cloakgp.release.published import Clip, Of, Published, check_interval, clipped
+from cloakgp.release.posterior import (
+    PREDICTORS,
+    Clip,
+    Of,
+    Posterior,
+    Predictor,
+    check_clip,
+    check_interval,
+    check_spread,
+    people_density,
+)
 from cloakgp.release.signature.check import (
     NOT_CHECKED,
     SignatureCheck,
     check_signature,
     trusted,
 )
-from cloakgp.release.statement import statement
+from cloakgp.release.spec import Chosen, ChosenBounds, Part, ReleaseSpec
+from cloakgp.release.statement import in_other_units, statement
 from cloakgp.release.verify import VerificationReport, verify
 from cloakgp.threads import single_threaded
 
@@ -57,9 +72,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
 @single_threaded
 @dataclass(frozen=True)
-class Release(Published):
+class Release:
     """A published sketch: predicts anywhere, can be saved, loaded and verified.
 
     ``fit`` of an estimator makes it (``release_``), ``Release.load`` reads it from a file.  It
@@ -121,6 +140,23 @@ class Release(Published):
     >>> list(release.to_frame([[10], [40]]).columns[:3])
     ['age', 'height_cm', 'height_cm_std']
     """
+
+    spec: ReleaseSpec
+    sketch: Sketch
+    noisy: NoisySketch
+    gap: float
+    status: str
+    target_names: tuple[str, ...] | None = None
+    release_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    created: str = field(default_factory=_now)
+    version: str = __version__
+    later: tuple[Part, ...] = ()  # of further iterations, which share the budget
+    selection: Chosen | None = None  # how its settings were chosen, if privately
+    bounds_choice: ChosenBounds | None = None  # how its bounds were chosen, if privately
+    #: Hashes of the file that this was loaded from; a copy with other contents does not inherit it.
+    digests: dict[str, bytes] | None = field(default=None, init=False, compare=False, repr=False)
+    #: What follows from all this and takes a while, by name; neither copied nor saved.
+    found: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     #: The class of a release of each kind of output, and of several releases combined; those of
     #: other modules enter themselves.
@@ -185,10 +221,112 @@ class Release(Published):
         >>> both.spec.people, both.total_epsilon
         (150, 1.0)
         """
-        overlap, members = check_overlap(people), gathered_members(releases)
+        given = [releases] if isinstance(releases, Release) else list(releases)
+        for each in given:
+            if not isinstance(each, Release):
+                raise TypeError(
+                    "releases must be releases, such as those of Release.load(path) or of a fitted "
+                    f"estimator's release_, got a {type(each).__name__}"
+                )
+        overlap, members = check_overlap(people), gathered_members(given)
         spec = pooled_spec(members, shared_prior(members, learn))
         names = members[0].target_names
         return Release.of(spec=spec, members=members, overlap=overlap, target_names=names)
+
+    @property
+    def facts(self) -> ReleaseSpec:
+        """The former name of ``spec``."""
+        return self.spec
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that was published, iteration by iteration."""
+        return (Part(self.sketch, self.noisy), *self.later)
+
+    @property
+    def members(self) -> tuple[Release, ...]:
+        """The releases that are decoded together: this one, or those that it combines."""
+        return (self,)
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What it cost each person in it, in the order in which it was spent.
+
+        Counted as a ledger does: where one person is replaced, whatever ``neighbours`` are.
+        """
+        return (*self.choices, self._drawn.replacing(self.spec.neighbours))
+
+    @property
+    def _drawn(self) -> Spend:
+        """What its noise is for: its own neighbours."""
+        if self.noisy.mechanism == "laplace":
+            return Spend("pure", self.noisy.epsilon)
+        # Parts of a budget have √k times the noise, and together tell as much as one without that.
+        return Spend.gaussian(self.noisy.sigma / math.sqrt(self.noisy.parts))
+
+    @property
+    def published_values(self) -> int:
+        """How many numbers were published."""
+        squares = [part.noisy.squares for part in self.parts if part.noisy.squares is not None]
+        return sum(part.noisy.values.size for part in self.parts) + sum(map(len, squares))
+
+    @property
+    def epsilon(self) -> float:
+        """The ε that was spent."""
+        return self.noisy.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The δ that was spent."""
+        return self.noisy.delta
+
+    @property
+    def total_epsilon(self) -> float:
+        """The ε that was spent at ``delta``, private choices of settings and bounds included."""
+        if self.bounds_choice is not None:
+            return self.bounds_choice.total_epsilon
+        return self.epsilon if self.selection is None else self.selection.total_epsilon
+
+    @property
+    def choices(self) -> tuple[Spend, ...]:
+        """What private choices before the release have spent, in order."""
+        bounds = () if self.bounds_choice is None else self.bounds_choice.spends
+        return bounds if self.selection is None else (*bounds, self.selection.spend)
+
+    @property
+    def chosen(self) -> str:
+        """What was chosen privately, in words; empty if nothing was."""
+        named = ("bounds", self.bounds_choice), ("settings", self.selection)
+        return " and ".join(name for name, choice in named if choice is not None)
+
+    @property
+    def private(self) -> bool:
+        """Whether this carries a guarantee: False for repeatable noise and for none."""
+        return all(part.noisy.private and part.noisy.epsilon < math.inf for part in self.parts)
+
+    @property
+    def cases(self) -> tuple[tuple[Spend, ...], ...]:
+        """What one person has paid, in each case that there may be, for the own neighbours."""
+        return ((*self.choices, self._drawn),)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the one output was given as a plain column, and so are predictions."""
+        if self.spec.rows is not None:  # these have a column for each share
+            return self.outputs == 1
+        return all(part.noisy.values.ndim == 1 for part in self.parts)
+
+    @property
+    def outputs(self) -> int:
+        """Number of output columns."""
+        return len(self.spec.lo)
+
+    @property
+    def named_targets(self) -> list[str]:
+        """Names of the private columns, invented where there are none."""
+        invented = self.spec.outcome.names(self.outputs)
+        given = self.target_names or ()
+        return [*given] if len(given) == len(invented) else invented
 
     @overload
     def predict(
@@ -197,12 +335,18 @@ class Release(Published):
         return_std: Literal[False] = False,
         return_cov: Literal[False] = False,
         *,
+        exposure: ArrayLike | None = None,
         clip: Clip | None = None,
-    ) -> Array: ...
+    ) -> NDArray[Any]: ...
 
     @overload
     def predict(
-        self, X: ArrayLike, return_std: Literal[True], *, clip: Clip | None = None
+        self,
+        X: ArrayLike,
+        return_std: Literal[True],
+        *,
+        exposure: ArrayLike | None = None,
+        clip: Clip | None = None,
     ) -> tuple[Array, Array]: ...
 
     @overload
@@ -212,6 +356,7 @@ class Release(Published):
         return_std: bool = False,
         return_cov: bool = False,
         *,
+        exposure: ArrayLike | None = None,
         clip: Clip | None = None,
     ) -> Any: ...
 
@@ -221,34 +366,42 @@ class Release(Published):
         return_std: bool = False,
         return_cov: bool = False,
         *,
+        exposure: ArrayLike | None = None,
         clip: Clip | None = None,
-    ) -> Array | tuple[Array, Array]:
-        """Predict f at X.  Free, and repeatable.
+    ) -> NDArray[Any] | tuple[Array, Array]:
+        """Predict at X: f of numbers, the most probable class, the expected count.  Free.
+
+        An expected count is the median of what it may be: it is as likely to be larger as to be
+        smaller.  The mean is larger, by a factor of about e^(v/2) where v is the variance of the
+        log rate; releases that 0.1.0 and 0.2.0 have made predict that mean.
 
         Parameters
         ----------
         X : array or data frame of shape (P, L)
             Points to predict at.
         return_std : bool, default=False
-            Also return the standard deviation of f, the DP noise included.
+            Also return the standard deviation of f or of the expected count, the DP noise included;
+            not that of single outputs.  Of classes see ``predict_proba``.
         return_cov : bool, default=False
             Also return the covariance of f, the DP noise included; not with ``return_std``.
+        exposure : float or array of shape (P,), default=None
+            Of counts: how long or how large each point is watched.  None: 1.
         clip : {"bounds", None}, default=None
             f may leave the public bounds far from people; "bounds" keeps predictions within them,
-            and leaves spreads as they are.
+            and leaves spreads as they are.  Classes and counts never leave theirs.
 
         Returns
         -------
         mean : array of shape (P,) or (P, D)
-            The mean of f at each point.
+            The prediction at each point.
         spread : array
             With ``return_std`` the standard deviation, shaped as the mean; with ``return_cov`` the
             covariance, (P, P) or (P, P, D).
         """
-        found = self.latent(X, return_std, return_cov)
-        if isinstance(found, tuple):
-            return self._clipped(found[0], clip), found[1]
-        return self._clipped(found, clip)
+        check_clip(clip)
+        check_spread(return_std, return_cov)
+        points = self.check_points(X)
+        return self._predictor.predict(points, return_std, return_cov, exposure, clip)
 
     @overload
     def latent(
@@ -283,23 +436,23 @@ class Release(Published):
             With ``return_std`` the standard deviation, shaped as the mean; with ``return_cov`` the
             covariance, (P, P) or (P, P, D).
         """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov cannot both be true; ask for one")
-        points = self.check_points(X)
-        with decoding():
-            mixtures = mixtures_of(self)
-            mean = finite(self._stack([mixture.mean(points) for mixture in mixtures]))
-            if return_std:
-                stds = [np.sqrt(mixture.variance(points)) for mixture in mixtures]
-                return mean, finite(self._stack(stds))
-            if return_cov:
-                return mean, finite(self._stack([m.covariance(points) for m in mixtures]))
-            return mean
+        check_spread(return_std, return_cov)
+        return Posterior(self).latent(self.check_points(X), return_std, return_cov)
 
     def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95, *, of: Of = "curve", clip: Clip | None = None
+        self,
+        X: ArrayLike,
+        coverage: float = 0.95,
+        *,
+        of: Of = "curve",
+        exposure: ArrayLike | None = None,
+        clip: Clip | None = None,
     ) -> tuple[Array, Array]:
         """Return the lower and the upper end of an interval at X.
+
+        Whether a new person is of a class is yes or no: the upper end is 1 for the classes of the
+        smallest set that holds the label of that share of new people, the lower end is 1 if that
+        set is this class alone; else they are 0.
 
         Parameters
         ----------
@@ -308,23 +461,22 @@ class Release(Published):
         coverage : float, default=0.95
             The probability that the interval holds what it is of.
         of : {"curve", "person"}, default="curve"
-            Of f, or of the output of one more person, whose scatter around f counts, too.
+            Of what people share (f, the probability of the second class or of each of more against
+            the rest, the rate), or of the output of one more person, which scatters around it.
+        exposure : float or array of shape (P,), default=None
+            Of counts: how long or how large each point is watched.  None: 1.
         clip : {"bounds", None}, default=None
-            "bounds" keeps both ends within the public bounds, as outputs are.
+            "bounds" keeps both ends within the public bounds, as numbers are; the cap of counts
+            limits what one row adds to the release, not how many incidents there are.
 
         Returns
         -------
-        low, high : arrays of shape (P,) or (P, D)
+        low, high : arrays of shape (P,), (P, D) or (P, K)
             The ends of the interval at each point.
         """
-        points, tail = self.check_points(X), check_interval(coverage, of)
-        with decoding():
-            ends = [
-                [m.quantile(points, share, of_people=of == "person") for m in mixtures_of(self)]
-                for share in (tail, 1.0 - tail)
-            ]
-            low, high = (finite(self._stack(end)) for end in ends)
-        return self._clipped(low, clip), self._clipped(high, clip)
+        check_clip(clip)
+        points = self.check_points(X)
+        return self._predictor.interval(points, coverage, of, exposure, clip)
 
     @property
     def hyperparameters(self) -> pd.DataFrame:
@@ -357,7 +509,7 @@ class Release(Published):
             return check_fit(self)
 
     def uncertainty(self, X: ArrayLike) -> Uncertainty:
-        """Split the standard deviation at X into its parts.
+        """Split the standard deviation of f at X into its parts: of classes, of the log-odds.
 
         Parameters
         ----------
@@ -368,16 +520,12 @@ class Release(Published):
         -------
         parts : Uncertainty
             Standard deviations ``latent`` (what would remain without privacy), ``dp`` (what privacy
-            adds), ``observation`` (how outputs scatter around f) and ``hyperparameters`` (what not
-            knowing them adds); ``curve`` is that of f, ``total`` that of one new output.
+            adds), ``observation`` (how outputs scatter around f; for classes that of the logistic
+            distribution, for counts that of the logarithm of one count for exposure 1, 1/√rate) and
+            ``hyperparameters`` (what not knowing them adds); ``curve`` is that of f, ``total`` that
+            of one new output.
         """
-        points = self.check_points(X)
-        with decoding():
-            parts = [mixture.uncertainty(points) for mixture in mixtures_of(self)]
-            names = [field.name for field in fields(Uncertainty)]
-            return Uncertainty(
-                **{n: finite(self._stack([getattr(p, n) for p in parts])) for n in names}
-            )
+        return self._predictor.uncertainty(self.check_points(X))
 
     def sample_y(
         self, X: ArrayLike, n_samples: int = 1, random_state: int | np.random.Generator | None = 0
@@ -398,11 +546,8 @@ class Release(Published):
         samples : array of shape (P, n_samples) or (P, D, n_samples)
             The values of each function at the points.
         """
-        points = self.check_points(X)
-        rng = np.random.default_rng(random_state)
-        with decoding():
-            draws = [finite(m.draw(points, n_samples, rng)) for m in mixtures_of(self)]
-        return draws[0] if self.plain else np.stack(draws, 1)
+        points, rng = self.check_points(X), np.random.default_rng(random_state)
+        return Posterior(self).draw(points, n_samples, rng)
 
     def check_points(self, X: Any) -> Array:
         """Return X as rows of the model, by name if it has names.
@@ -705,21 +850,14 @@ class Release(Published):
         >>> list(model.release_.density([[20], [40]]))
         ['age', 'people', 'people_low95', 'people_high95']
         """
-        spec, tail = self.spec, check_interval(coverage, "curve")
-        if spec.rows is None:
+        tail = check_interval(coverage, "curve")
+        if self.spec.rows is None:
             raise ValueError(
                 "a density is for releases that protect whole rows (protect='rows'); here the "
                 "inputs are public, and in the release"
             )
-        rows = np.asarray(spec.points if where is None else self.check_points(where))
-        frame, volume = spec.encoding.frame(spec.codes_of(rows)), spec.rows.box.volume
-        ends = {"people": 0.5, "people_low": tail, "people_high": 1.0 - tail}
-        with decoding():
-            for name, share in ends.items():
-                label = name if name == "people" else f"{name}{100 * coverage:.4g}"
-                found = density_in(self).quantile(bins_in_lengths(spec, rows), share)
-                frame[label] = finite(found) / volume
-        return frame
+        rows = self.spec.points if where is None else self.check_points(where)
+        return people_density(self, np.asarray(rows), tail)
 
     def to_frame(self, X: ArrayLike | None = None, *, clip: Clip | None = None) -> pd.DataFrame:
         """Return predictions with their standard deviations as a table.
@@ -855,25 +993,22 @@ class Release(Published):
         columns : dict
             Values by name.
         """
-        names = self.spec.outcome.table_names(self.named_targets, ())
+        check_clip(clip)
+        outcome = self.spec.outcome
+        names = outcome.table_names(self.named_targets, outcome.classes or ())
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(
-                f"two columns of the table would be called {twice!r}; rename the inputs or outputs "
-                "of the release"
+                f"two columns of the table would be called {twice!r}; rename the inputs, outputs "
+                "or classes of the release"
             )
-        parts, curve = self.uncertainty(points), self.predict_interval(points, clip=clip)
-        person = self.predict_interval(points, of="person", clip=clip)
-        values = (self.predict(points, clip=clip), parts.curve, parts.dp, *curve, *person)
-        by_output = [np.reshape(v, (len(points), -1)) for v in values]
-        columns = [v[:, c] for c in range(by_output[0].shape[1]) for v in by_output]
-        return dict(zip(names, columns, strict=True))
+        values = self._predictor.columns(self.check_points(points), clip)
+        return dict(zip(names, values, strict=True))
 
-    def _clipped(self, values: Array, clip: Clip | None) -> Array:
-        return clipped(values, self.spec.lo, self.spec.hi, clip)
-
-    def _stack(self, columns: list[Array]) -> Array:
-        return columns[0] if self.plain else np.stack(columns, axis=-1)
+    @property
+    def _predictor(self) -> Predictor:
+        """What is predicted of outputs of this kind, from the posterior of f."""
+        return PREDICTORS[self.spec.outcome.task](Posterior(self))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -884,6 +1019,7 @@ class Release(Published):
             ("by", ", ".join(spec.names)),
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
+            *([("the same as", in_other_units(*self.cases))] if self.private else []),
             ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             *([] if check is None else [("does the model fit?", str(check))]),
             ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),
@@ -904,7 +1040,7 @@ class Release(Published):
                 f"Release(whole rows, {self.spec.rows.neighbours}, {self.published_values} values, "
                 f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"
             )
-        rows = "rows" if self.spec.groups is None else "people"
+        rows = "rows" if self.spec.groups is None else self.spec.privacy_unit.many
         return (
             f"Release({self.spec.people} {rows}, {self.published_values} values, "
             f"epsilon={self.total_epsilon:g}, delta={self.delta:g}, {kind})"

@@ -20,6 +20,7 @@ from cloakgp.privacy import Fold, Spend
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import FAILURE, Mechanism
 from cloakgp.release.card import card
+from cloakgp.release.privacy_unit import PrivacyUnit
 from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.spec import Chosen, ChosenBounds, ReleaseSpec
 from cloakgp.release.summary import several_rows
@@ -121,6 +122,11 @@ class SearchPlan:
     settings: EstimatorSettings
     bounds_choice: ChosenBounds | None = None
     forecast: Forecast | None = None
+
+    @property
+    def privacy_unit(self) -> PrivacyUnit:
+        """What sentences call those who are protected."""
+        return PrivacyUnit.of(self.settings.values["estimator"].unit)
 
     def check_same(self, table: Table, settings: EstimatorSettings) -> None:
         """Refuse to stand for what is asked for now, unless it is the same in every digit.
@@ -247,6 +253,9 @@ class SearchPlan:
         text : str
             Plain text; ``print(plan)`` shows the same.
         """
+        return self.privacy_unit.told(self._summary())
+
+    def _summary(self) -> str:
         owned = "" if self.groups is not None else f"\n{several_rows(len(self.X))}"
         n = int(self.kept.sum())
         dropped = len(self.kept) - n

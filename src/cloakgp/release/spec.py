@@ -32,9 +32,10 @@ from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism as ChoiceMechanism
 from cloakgp.privacy.choice.selection import spend_kind
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.privacy.mechanism.whole_rows import rows_sensitivity
+from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Numbers, Outcome, Task
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 
 Array = NDArray[np.float64]
 DesignName = Literal["cells", "bayes", "total", "worst", "volume"]
@@ -99,6 +100,7 @@ class ReleaseSpec:
     beyond: tuple[Array, Array] | None = None
     pooled: PooledRows | None = None  # None: of one release
     rows: ProtectedRows | None = None  # None: inputs are public; else X are the bins of a box
+    privacy_unit: PrivacyUnit = PERSON  # what sentences call those who are protected
 
     def __post_init__(self) -> None:
         choices = (
@@ -223,6 +225,9 @@ class ReleaseSpec:
     @property
     def counted(self) -> str:
         """Whom a release is about, in words: people, or rows if nobody has named their owners."""
+        return self.privacy_unit.told(self._counted())
+
+    def _counted(self) -> str:
         if self.pooled is not None:
             return f"{self.people:,} people, as each release counts them"
         if self.rows is not None:
@@ -247,6 +252,11 @@ class ReleaseSpec:
         return self.outcome.sensitivity(len(self.lo), self.mechanism)
 
     @property
+    def neighbours(self) -> Neighbours:
+        """What neighbouring data sets differ in; outputs are protected for replacing them."""
+        return "replace" if self.rows is None else self.rows.neighbours
+
+    @property
     def shares(self) -> int:
         """How many shares each row has that add up to 1, where whole rows are protected."""
         return max(2, len(self.lo))
@@ -265,7 +275,8 @@ class ReleaseSpec:
 
     def published_values(self, rows: int) -> int:
         """Return how many numbers are published with a sketch of so many rows."""
-        return (rows + (self.squares and rows > 0)) * len(self.lo) * self.iterations
+        width = len(self.lo) if self.rows is None else self.shares
+        return (rows + (self.squares and rows > 0)) * width * self.iterations
 
     @property
     def noise_std(self) -> float:

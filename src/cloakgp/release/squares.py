@@ -22,13 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from cloakgp.data.kd_tree import grow
 from cloakgp.data.partition import Partition
 from cloakgp.gp.kernel_features import ScaledModel
-from cloakgp.gp.linear import evaluate
+from cloakgp.gp.linear import evaluate, triangular_solve
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.spec import Part
 
@@ -68,22 +67,24 @@ def weigh_noise(
     """Return log p(q | s) of an output column under each setting, (k,), and the scatter it leaves.
 
     A family has few noise levels.  Each stands for those up to halfway to its neighbours: the
-    density is their mean, and the scatter (k,), a variance, is their mean given q.
+    density is their mean, and the scatter (k,), a variance, is their mean given q.  Of n sketches
+    (r, n) with as many values in each row of q, both are (n, k).
     """
     levels = _levels(np.array([decoder.model.scatter for decoder in decoders]))  # (k, R)
-    logs = np.zeros(levels.shape)
+    logs = np.zeros((*s.shape[1:], *levels.shape))  # (k, R) or (n, k, R)
     for each in squares:
         nodes = group_people(decoders[0], each)
         prior, total = _PriorCovariance(nodes.points), nodes.weights.sum() / nodes.width**2
         for k, decoder in enumerate(decoders):
             expected, variance = moments(decoder, s, nodes, prior.of(decoder))
-            variance += each.noise_std**2
-            off = each.values[column] - expected - (levels[k] - decoder.model.scatter) * total
-            logs[k] -= 0.5 * (off**2 / variance + np.log(variance))
-    top = logs.max(axis=1, keepdims=True)
+            variance = np.asarray(variance + each.noise_std**2)[..., None]
+            more = (levels[k] - decoder.model.scatter) * total
+            off = np.asarray(each.values[column] - expected)[..., None] - more
+            logs[..., k, :] -= 0.5 * (off**2 / variance + np.log(variance))
+    top = logs.max(axis=-1, keepdims=True)
     shares = np.exp(logs - top)
-    scatter = (shares * levels).sum(axis=1) / shares.sum(axis=1)
-    return top[:, 0] + np.log(shares.mean(axis=1)), scatter
+    scatter = (shares * levels).sum(axis=-1) / shares.sum(axis=-1)
+    return top[..., 0] + np.log(shares.mean(axis=-1)), scatter
 
 
 def weigh_made_up(
@@ -154,9 +155,7 @@ def moments(decoder: Decoder, s: Array, nodes: Nodes, covariance: Array) -> tupl
     v, each = nodes.weights, decoder.model.scatter
     effective = v**2 / nodes.squared  # people in a group, if all weigh the same
     own = each / effective  # variance of their mean around f
-    half: Array = decoder.half(nodes.points) + solve_triangular(
-        decoder.root, nodes.B * own, lower=True
-    )
+    half: Array = decoder.half(nodes.points) + triangular_solve(decoder.root, nodes.B * own)
     P = covariance - half.T @ half
     P.flat[:: len(P) + 1] += own
     mean = decoder.prior_mean - nodes.middle + (half.T @ decoder.whitened(s)).T  # (M,) or (n, M)

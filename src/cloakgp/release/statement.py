@@ -7,6 +7,7 @@ Every figure follows from the public contents of the release; nothing here promi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from scipy.special import ndtr
 
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
-from cloakgp.privacy import Spend, total_guarantee
+from cloakgp.privacy import Spend, total_gdp, total_guarantee, total_zcdp
 from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import can_be_checked, check_fit
 from cloakgp.release.outputs import BEFOREHAND
@@ -23,7 +24,7 @@ from cloakgp.release.outputs import BEFOREHAND
 if TYPE_CHECKING:
     from cloakgp.data.box import ProtectedRows
     from cloakgp.privacy import Budget
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
     from cloakgp.release.spec import ChosenBounds
 
 #: Cells that a statement lists, at most.
@@ -63,7 +64,7 @@ IN_GENERAL = (
 )
 
 
-def statement(release: Published) -> str:
+def statement(release: Release) -> str:
     """Return one page of Markdown: what was published, what is protected, and how well."""
     parts = [
         "# Privacy statement" if release.private else f"# {NOT_PRIVATE}\n\n{WARNING}",
@@ -76,7 +77,8 @@ def statement(release: Published) -> str:
         _noise(release),
         _checking(release),
     ]
-    return "\n\n".join(parts) + "\n"
+    spec = release.spec
+    return spec.privacy_unit.told("\n\n".join(parts) + "\n", spec.names)
 
 
 def best_guess(sigma: float) -> float:
@@ -113,7 +115,7 @@ def odds_exceed(sigma: float, epsilon: float) -> float:
     return float(ndtr(0.5 / sigma - epsilon * sigma) + ndtr(-0.5 / sigma - epsilon * sigma))
 
 
-def certificate(release: Published) -> str:
+def certificate(release: Release) -> str:
     """Say how good the choice of published numbers is; a bad one would cost accuracy only."""
     spec = release.spec
     if spec.design == "cells" and not math.isfinite(release.gap):
@@ -136,7 +138,7 @@ def marked(names: list[str]) -> str:
     return " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
 
 
-def _published(release: Published) -> str:
+def _published(release: Release) -> str:
     outputs = release.named_targets
     count = release.published_values
     noise = "each with random noise added" if release.private else "made for a trial"
@@ -151,9 +153,10 @@ def _published(release: Published) -> str:
 
 def whose_rows(rows: ProtectedRows) -> str:
     """Say for whom whole rows are protected."""
-    if rows.max_rows == 1:
+    if not rows.owned:
         return "one person's row"
-    return f"all rows of one person (up to {rows.max_rows} count, chosen at random)"
+    counted = "one counts" if rows.max_rows == 1 else f"up to {rows.max_rows} count"
+    return f"all rows of one person ({counted}, chosen at random)"
 
 
 def relation(rows: ProtectedRows) -> str:
@@ -163,7 +166,7 @@ def relation(rows: ProtectedRows) -> str:
     return f"adding or removing {whose_rows(rows)}"
 
 
-def _protected_rows(release: Published, rows: ProtectedRows) -> str:
+def _protected_rows(release: Release, rows: ProtectedRows) -> str:
     inputs, outputs = release.spec.names, release.named_targets
     if rows.neighbours == "replace":
         compared = "in which a single person's rows were replaced by any others"
@@ -173,7 +176,7 @@ def _protected_rows(release: Published, rows: ProtectedRows) -> str:
         number = (
             "Whether somebody is in the data is protected, and so is how many people there are."
         )
-    several = ONE_ROW_EACH if rows.max_rows == 1 else ""
+    several = "" if rows.owned else ONE_ROW_EACH
     where = escape(rows.box.describe())
     return (
         "## What is protected\n\n"
@@ -185,7 +188,7 @@ def _protected_rows(release: Published, rows: ProtectedRows) -> str:
     )
 
 
-def _numbers(release: Published) -> list[str]:
+def _numbers(release: Release) -> list[str]:
     """Say what the published numbers are, if each is a sum over a cell of people."""
     cells = [each for each in collect_cells(release) if each.step == 1]
     if not cells:
@@ -206,7 +209,7 @@ def _numbers(release: Published) -> list[str]:
     ]
 
 
-def what_cells_are(release: Published, noisy: str) -> str:
+def what_cells_are(release: Release, noisy: str) -> str:
     """Say what numbers are that are sums over cells."""
     start = f"Each number is a {noisy}sum over a cell: a group of people with similar inputs,"
     if release.spec.rows is None:
@@ -263,7 +266,7 @@ def plain(number: float) -> str:
     return "0" if shown == "-0" else shown.replace("-", "−")
 
 
-def _protected(release: Published) -> str:
+def _protected(release: Release) -> str:
     spec, outputs = release.spec, release.named_targets
     if spec.rows is not None:
         return _protected_rows(release, spec.rows)
@@ -286,7 +289,7 @@ def _protected(release: Published) -> str:
     )
 
 
-def limits_of(release: Published, where: str = "below") -> str:
+def limits_of(release: Release, where: str = "below") -> str:
     """Say what values can be; ``where`` the page tells how bounds were chosen, if they were."""
     spec = release.spec
     limits = spec.outcome.limits([escape(n) for n in release.named_targets], spec.lo, spec.hi)
@@ -295,7 +298,7 @@ def limits_of(release: Published, where: str = "below") -> str:
     return limits.replace(BEFOREHAND, f"bounds that were chosen privately, see {where}")
 
 
-def _not_protected_rows(release: Published, rows: ProtectedRows) -> str:
+def _not_protected_rows(release: Release, rows: ProtectedRows) -> str:
     told = "how many rows it was planned for, a number or guess that was set beforehand"
     lines = [
         "## What is not protected",
@@ -312,7 +315,7 @@ def _not_protected_rows(release: Published, rows: ProtectedRows) -> str:
     return "\n".join(lines)
 
 
-def _not_protected(release: Published) -> str:
+def _not_protected(release: Release) -> str:
     if release.spec.rows is not None:
         return _not_protected_rows(release, release.spec.rows)
     inputs, places = release.spec.names, release.spec.partition
@@ -337,7 +340,7 @@ def _not_protected(release: Published) -> str:
     return "\n".join(lines)
 
 
-def rows_left_out(release: Published, of: str = "") -> str:
+def rows_left_out(release: Release, of: str = "") -> str:
     """Say which rows count and how they were chosen; ``of`` says of which release."""
     limit, chosen = release.spec.limit, release.bounds_choice
     assert limit is not None
@@ -352,7 +355,7 @@ def rows_left_out(release: Published, of: str = "") -> str:
     )
 
 
-def _meaning(release: Published) -> str:
+def _meaning(release: Release) -> str:
     epsilon, delta = release.epsilon, release.delta
     sigma = None
     if release.noisy.mechanism == "gaussian":
@@ -373,8 +376,7 @@ def _meaning(release: Published) -> str:
         )
         twice = "twice the epsilon"
         if sigma:  # of Gaussian noise, twice the epsilon might not do for the same delta
-            spend = Spend.of(release.spec.budget, "add-remove")
-            twice = epsilon_and_delta(total_guarantee([spend], delta), delta)
+            twice = epsilon_and_delta(total_guarantee(release.spends, delta), delta)
         words += (
             "\n- The two possibilities are that the person is in the data with a certain row, or "
             f"is not. For two different rows of a person they hold with {twice}."
@@ -382,7 +384,7 @@ def _meaning(release: Published) -> str:
     return (
         "## What the figures mean\n\n"
         f"The release is differentially private with {epsilon_and_delta(epsilon, delta)}, "
-        f"for {what}:\n\n{words}"
+        f"for {what}:\n\n{words}\n\n{same_in_other_units(release)}"
     )
 
 
@@ -391,6 +393,25 @@ def epsilon_and_delta(epsilon: float, delta: float) -> str:
     if delta == 0.0:
         return f"epsilon = {epsilon:g} and no delta (pure differential privacy)"
     return f"epsilon = {epsilon:g} and delta = {delta:g}"
+
+
+def in_other_units(*cases: Sequence[Spend]) -> str:
+    """Name the same guarantee as those count it who compose Gaussian or Rényi privacy.
+
+    ``cases`` are spends that no person pays two of; the largest counts.
+    """
+    mu = round_up(max(map(total_gdp, cases)), 4)
+    rho = round_up(max(map(total_zcdp, cases)), 4)
+    return f"mu = {mu:g} (Gaussian DP), rho = {rho:g} (zCDP)"
+
+
+def same_in_other_units(release: Release) -> str:
+    """Say the same of a release, with what was spent on choices."""
+    included = f", the private choice of {release.chosen} included," if release.chosen else ""
+    return (
+        "For those who count by one number, all of it together"
+        f"{included} is at most {in_other_units(*release.cases)}."
+    )
 
 
 def figures(epsilon: float, delta: float, sigma: float | None) -> str:
@@ -436,7 +457,7 @@ def among(chosen: ChosenBounds) -> str:
     return f"among {len(grid)} public candidates from {grid[0]:g} to {grid[-1]:g}"
 
 
-def _bounds(release: Published) -> str:
+def _bounds(release: Release) -> str:
     """Say how the bounds were chosen, if privately, and what that cost."""
     chosen = release.bounds_choice
     if chosen is None:
@@ -463,7 +484,7 @@ def _bounds(release: Published) -> str:
     )
 
 
-def rows_counted(release: Published) -> str:
+def rows_counted(release: Release) -> str:
     """Say for whom the cost of chosen bounds holds, if people own several rows."""
     chosen, spec = release.bounds_choice, release.spec
     if chosen is None or spec.groups is None:
@@ -477,7 +498,7 @@ def rows_counted(release: Published) -> str:
     return f", for people with up to {chosen.most_rows} {rows} when the bounds were chosen"
 
 
-def _choice(release: Published) -> str:
+def _choice(release: Release) -> str:
     """Say what a private choice of settings cost beside the release."""
     chosen = release.selection
     if chosen is None:
@@ -496,7 +517,7 @@ def _choice(release: Published) -> str:
     )
 
 
-def _noise(release: Published) -> str:
+def _noise(release: Release) -> str:
     noisy = release.noisy
     if math.isinf(noisy.epsilon):
         drawn = "No noise was added."
@@ -523,7 +544,7 @@ def _noise(release: Published) -> str:
     )
 
 
-def assumptions(release: Published) -> str:
+def assumptions(release: Release) -> str:
     """Say what predictions assume, and whether the published numbers agree with that."""
     family = release.spec.family
     if family is None:
@@ -549,7 +570,7 @@ def assumptions(release: Published) -> str:
     )
 
 
-def _checking(release: Published) -> str:
+def _checking(release: Release) -> str:
     data = ""
     if release.spec.rows is not None:
         data = "The inputs are private: with `--inputs` there is nothing to compare. "

@@ -13,10 +13,11 @@ from cloakgp.data.box import ProtectedRows
 from cloakgp.data.partition import describe_partition
 from cloakgp.design import Design
 from cloakgp.errors import brief
+from cloakgp.privacy import Spend
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec
-from cloakgp.release.statement import relation
+from cloakgp.release.statement import in_other_units, relation
 
 #: What a plan says of rows without owners; command line and pages put their own words in place of
 #: the last ones.
@@ -50,11 +51,12 @@ def plan_summary(
     choice: BoundsPlan | None,
     bounds: ChosenBounds | None = None,
     mechanisms: Sequence[MechanismForecast] = (),
+    spends: Sequence[Spend] = (),
 ) -> str:
     """Say in a few lines what would be released and at what price.
 
     ``bounds`` is what the release will say of a private choice of bounds; ``choice`` is its plan,
-    if it is still to be made.
+    if it is still to be made; ``spends`` is what would be spent, if anything is private.
     """
     guarantee = f"(epsilon={figures.total_epsilon:g}, delta={spec.budget.delta:g})-private"
     if spec.mechanism == "laplace":
@@ -70,6 +72,8 @@ def plan_summary(
         f"{spec.mechanism.capitalize()} noise, design '{spec.design}', decoded '{spec.decode}'"
         f"{_calibration(spec)}. {design.status[0].upper()}{design.status[1:]}.",
     ]
+    if spends:
+        lines.insert(1, f"The same guarantee in other units: {in_other_units(spends)}.")
     if why := explain_choice(spec, mechanisms):
         lines.append(why)
     if bounds is not None:
@@ -141,7 +145,7 @@ def plan_summary(
             "The kernel's lengthscale is probably far too small, or the points are far from "
             "the people."
         )
-    return "\n".join(lines)
+    return spec.privacy_unit.told("\n".join(lines), spec.encoding.model_names)
 
 
 def _whole_rows(rows: ProtectedRows) -> list[str]:

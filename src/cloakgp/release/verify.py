@@ -32,7 +32,7 @@ from cloakgp.release.statement import whose_rows
 
 if TYPE_CHECKING:
     from cloakgp.privacy import NoisySketch
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
     from cloakgp.release.spec import ChosenBounds, Part
 
 #: The last line of a report, unless the release is signed.
@@ -161,7 +161,7 @@ class VerificationReport:
 
 
 def verify(
-    release: Published,
+    release: Release,
     inputs: Any = None,
     exposure: Any = None,
     signature: SignatureCheck = NOT_CHECKED,
@@ -178,7 +178,9 @@ def verify(
         others = (Check(name, False, unknown) for name in CHECKS if name != "contents")
         failed = (Check("contents", False, str(problem)), *others)
         return VerificationReport(failed, (), FILE_ALONE, signature)
-    checks = [Check(name, *check(release)) for name, check in CHECKS.items()]
+    told = release.spec.privacy_unit.told
+    found = ((name, *check(release)) for name, check in CHECKS.items())
+    checks = [Check(name, passed, told(detail)) for name, passed, detail in found]
     compared: list[Check] = []
     if inputs is not None and release.spec.rows is None:
         compared = [Check(*found) for found in compare_inputs(release, inputs, exposure)]
@@ -190,7 +192,7 @@ def verify(
     )
 
 
-def _scope(release: Published, compared: list[str]) -> str:
+def _scope(release: Release, compared: list[str]) -> str:
     """Say on one line which checks were made from the file, and which from the data."""
     if release.spec.rows is not None:
         return f"{FILE_ALONE} {PRIVATE_INPUTS}"
@@ -203,13 +205,13 @@ def _scope(release: Published, compared: list[str]) -> str:
     return f"Checked from the file: {from_file}. Compared with the data: {', '.join(compared)}."
 
 
-def _contents(release: Published) -> Outcome:
+def _contents(release: Release) -> Outcome:
     if release.version.split(".")[0] != __version__.split(".")[0]:
         return False, f"written by version {release.version}, this is {__version__}"
     return True, "all parts fit together"
 
 
-def _sensitivity(release: Published) -> Outcome:
+def _sensitivity(release: Release) -> Outcome:
     spec = release.spec
     norm = " in the 1-norm" if spec.mechanism == "laplace" else ""
     longest = 0.0
@@ -236,7 +238,7 @@ def _sensitivity(release: Published) -> Outcome:
     return True, f"one person can move the sketch by at most {longest:.9f}{norm}"
 
 
-def _noise(release: Published) -> Outcome:
+def _noise(release: Release) -> Outcome:
     noisy = release.noisy
     if not math.isfinite(noisy.epsilon):
         return not noisy.private, "no noise was added (epsilon is infinite)"
@@ -262,7 +264,7 @@ def _promised(noisy: NoisySketch) -> Budget:
     return Budget(noisy.epsilon, noisy.delta, noisy.calibration, noisy.parts, noisy.mechanism)
 
 
-def _outputs(release: Published) -> Outcome:
+def _outputs(release: Release) -> Outcome:
     spec = release.spec
     return all(part.noisy.sensitivity == spec.sensitivity for part in release.parts), (
         f"{len(spec.lo)} output column(s) need a noise factor of {spec.sensitivity:.9g}, "
@@ -270,7 +272,7 @@ def _outputs(release: Published) -> Outcome:
     )
 
 
-def _grid(release: Published) -> Outcome:
+def _grid(release: Release) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
     places = release.spec.partition
     counts = None if places is None else places.counts
@@ -309,7 +311,7 @@ def _grid_of(
     return fine, detail if fine else f"{detail}, too coarse for the proof"
 
 
-def _selection(release: Published) -> Outcome:
+def _selection(release: Release) -> Outcome:
     """The choice of settings and the release together must cost what is claimed."""
     chosen = release.selection
     if chosen is None:
@@ -321,7 +323,7 @@ def _selection(release: Published) -> Outcome:
     return _total(release, (chosen.spend,), chosen.total_epsilon, what)
 
 
-def _bounds(release: Published) -> Outcome:
+def _bounds(release: Release) -> Outcome:
     """Bounds that were chosen must be candidates, and cost with everything else what is claimed.
 
     What a choice costs holds for people with as many rows as it allowed for, and no more.
@@ -346,7 +348,7 @@ def _bounds(release: Published) -> Outcome:
     return _total(release, release.choices, chosen.total_epsilon, what)
 
 
-def _rows_beyond(release: Published, chosen: ChosenBounds) -> str | None:
+def _rows_beyond(release: Release, chosen: ChosenBounds) -> str | None:
     """Say whether somebody may have more rows than the choice of bounds allowed for."""
     groups, limit = release.spec.groups, release.spec.limit
     if groups is None:
@@ -374,7 +376,7 @@ def _most_rows(groups: NDArray[np.int64]) -> int:
     return int(np.bincount(np.unique(groups, return_inverse=True)[1]).max())
 
 
-def _total(release: Published, choices: tuple[Spend, ...], stated: float, what: str) -> Outcome:
+def _total(release: Release, choices: tuple[Spend, ...], stated: float, what: str) -> Outcome:
     """Choices and the release after them must cost together what is stated."""
     noisy = release.noisy
     if not noisy.sigma > 0:
@@ -394,7 +396,7 @@ def _total(release: Published, choices: tuple[Spend, ...], stated: float, what: 
     )
 
 
-def _rows(release: Published) -> Outcome:
+def _rows(release: Release) -> Outcome:
     """Nobody may have more rows than the release says count."""
     limit, groups = release.spec.limit, release.spec.groups
     if limit is None or groups is None:
@@ -406,7 +408,7 @@ def _rows(release: Published) -> Outcome:
     )
 
 
-def _decoding(release: Published) -> Outcome:
+def _decoding(release: Release) -> Outcome:
     try:
         check_decoding(release)
     except DecodeError as error:
@@ -414,13 +416,13 @@ def _decoding(release: Published) -> Outcome:
     return True, "predictions can be computed"
 
 
-def _privacy(release: Published) -> Outcome:
+def _privacy(release: Release) -> Outcome:
     if release.private:
         return True, "noise from OpenDP, drawn once"
     return False, "made with repeatable noise, or with none: it carries no guarantee"
 
 
-CHECKS: dict[str, Callable[[Published], Outcome]] = {
+CHECKS: dict[str, Callable[[Release], Outcome]] = {
     "contents": _contents,
     "sensitivity": _sensitivity,
     "noise": _noise,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from cloakgp.privacy.accounting.profiles import total_mu
-from cloakgp.release.published import Published
+from cloakgp.release.release import Release
 from cloakgp.release.statement import best_guess, guess_within
 from cloakgp.report.html import Html, element
 from cloakgp.report.svg import PlotFrame, drawing
@@ -18,7 +18,7 @@ from cloakgp.report.svg import PlotFrame, drawing
 ROW, STEP, SIDE = 20, 17.0, 13.0
 
 
-def best_guess_rate(release: Published) -> float:
+def best_guess_rate(release: Release) -> float:
     """Return how often the best attacker is right, from 0.5 to 1.
 
     Exact for Gaussian mechanisms alone: together they have noise σ with 1/σ² = Σ 1/σ_i².  With a

@@ -52,7 +52,7 @@ def answers(release: Release, report: VerificationReport) -> list[tuple[str, str
         learnt = "chosen privately, within the total"
     return [
         ("Parameters", total),
-        ("Unit of privacy", unit),
+        ("Unit of privacy", spec.privacy_unit.told(unit)),
         ("Who is trusted", "the custodian who ran the software; nobody who reads the release"),
         ("Mechanism", f"{MECHANISMS[spec.mechanism]} on {release.published_values} sums"),
         ("Bounds, classes, caps", bounds),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloakgp.data.columns import Number
 from cloakgp.drawing.views import Input, describe_inputs
 from cloakgp.errors import ParameterError
-from cloakgp.release.published import Clip
+from cloakgp.release.posterior import Clip
 from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]

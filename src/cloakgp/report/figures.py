@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cloakgp.drawing.axes import shortened
 from cloakgp.drawing.marks import MARKS
 from cloakgp.drawing.panels import (
@@ -99,7 +101,8 @@ def _maps(predictions: Predictions, inputs: list[Input]) -> list[Html]:
 
 def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
     """Return what is predicted over both inputs, and beside it how sure that is."""
-    marks = {"data_varies": "{} {}".format(*plane.order), "data_series": "0", **_stamp(predictions)}
+    marks: dict[str, Any] = {"data_varies": "{} {}".format(*plane.order), "data_series": "0"}
+    marks |= _stamp(predictions)
     of_classes = isinstance(pair.value, ClassPanel)
     sure = f"How sure: {pair.sure.title}"
     if isinstance(pair.value, ClassPanel):
@@ -111,6 +114,16 @@ def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
     second = maps.draw_map(pair.sure, plane, sure, **marks)
     both = [element("div", element("h3", t), m) for t, m in ((title, first), (sure, second))]
     parts = [element("div", *both, class_="pair")]
+    if pair.each:
+        small = [
+            element(
+                "div",
+                element("h3", f"Probability of {shortened(panel.title, 30)}"),
+                maps.draw_map(panel, plane, f"probability of {panel.title}", small=True, **marks),
+            )
+            for panel in pair.each
+        ]
+        parts.append(element("div", *small, class_="pair small"))
     words = (
         "Dots are the public inputs. Colours fade where nobody is near: there the map shows "
         "what the model expects, not what it was told."
@@ -122,7 +135,7 @@ def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
             words += " Lines join places of equal value."
         if isinstance(pair.value, MapPanel) and pair.value.marks is not None:
             words += " Large dots are what was published: the noisy means of cells of people."
-    parts.append(element("figcaption", words))
+    parts.append(element("figcaption", predictions.release.spec.privacy_unit.told(words)))
     return element("figure", *parts)
 
 

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 #: Width and height of a map, and the room below it for its scale of colours.
 WIDTH, HEIGHT, SCALE_HEIGHT = 380, 372, 46
+#: How large the map of one class of several is against others.
+SMALL = 0.68
 #: Room below a map for the words along its axis.
 AXIS_HEIGHT = 40.0
 #: Maps of degrees are as high as their country is, but within these.
@@ -28,24 +30,26 @@ LOWEST, TALLEST = 120.0, 560.0
 MAX_DOTS = 500
 
 
-def draw_map(panel: MapPanel, plane: Plane, title: str, **attributes: Any) -> Html:
+def draw_map(
+    panel: MapPanel, plane: Plane, title: str, *, small: bool = False, **attributes: Any
+) -> Html:
     """Return a map of values, coloured between the limits, with contours and people."""
-    frame = _frame(plane)
+    frame = _frame(plane, SMALL if small else 1.0)
     lo, hi = panel.limits
     values = np.clip(panel.values, lo, hi).reshape(MAP_PLACES, MAP_PLACES)
     parts = [_image(frame, colour_at(panel.colours, (values - lo) / (hi - lo)), plane.visible)]
     if not plane.stepped:  # lines of equal value have no meaning across levels
-        parts += _contours(frame, plane, values, round_ticks(lo, hi, 7))
+        parts += _contours(frame, plane, panel, values, round_ticks(lo, hi, 5 if small else 7))
     parts.append(dots(frame, plane.people, MAX_DOTS))
     if panel.marks is not None:
         parts += _marks(frame, panel, panel.marks)
     top = frame.height - 26.0
     parts.append(colour_bar(frame, top, panel.colours))
-    for tick in round_ticks(lo, hi, 6):
+    for tick in round_ticks(lo, hi, 4 if small else 6):
         at = frame.left + (frame.side - frame.left) * (tick - lo) / (hi - lo)
         words = format_number(tick)
         parts.append(label(at, top + 22, words, class_="tick", text_anchor="middle"))
-    return _finished(frame, parts, plane, title, **attributes)
+    return _finished(frame, parts, plane, title, 4 if small else 5, **attributes)
 
 
 def draw_classes(panel: ClassPanel, plane: Plane, title: str, **attributes: Any) -> Html:
@@ -72,27 +76,33 @@ def _marks(frame: PlotFrame, panel: MapPanel, marks: Marks) -> list[Html]:
     return found
 
 
-def _frame(plane: Plane) -> PlotFrame:
+def _frame(plane: Plane, share: float = 1.0) -> PlotFrame:
     x, y = ((each.lo, each.hi) for each in plane.inputs)
     room = {"top": 26.0, "bottom": AXIS_HEIGHT + SCALE_HEIGHT}
-    frame = PlotFrame(WIDTH, HEIGHT, x, y, **room)
+    wide, high = round(share * WIDTH), round(share * HEIGHT)
+    frame = PlotFrame(wide, high, x, y, **room)
     if plane.aspect is None:
         return frame
     tall = plane.aspect * (y[1] - y[0]) * (frame.side - frame.left) / (x[1] - x[0])
-    height = HEIGHT + max(min(tall, TALLEST), LOWEST) - (frame.floor - frame.top)
-    return PlotFrame(WIDTH, round(height), x, y, **room)
+    height = high + max(min(tall, TALLEST), LOWEST) - (frame.floor - frame.top)
+    return PlotFrame(wide, round(height), x, y, **room)
 
 
 def _finished(
-    frame: PlotFrame, parts: list[Html], plane: Plane, title: str, **attributes: Any
+    frame: PlotFrame,
+    parts: list[Html],
+    plane: Plane,
+    title: str,
+    columns: int = 5,
+    **attributes: Any,
 ) -> Html:
     # The axes end above the scale of colours.
     height = frame.height - SCALE_HEIGHT
     room = PlotFrame(frame.width, height, frame.x, frame.y, top=frame.top, bottom=AXIS_HEIGHT)
     across, down = plane.inputs
-    x_ticks, y_ticks = across.ticks(4), down.ticks(6)
+    x_ticks, y_ticks = across.ticks(columns - 1), down.ticks(columns + 1)
     names = axes(
-        room, across.name, down.name, columns=5, grid=False, x_ticks=x_ticks, y_ticks=y_ticks
+        room, across.name, down.name, columns=columns, grid=False, x_ticks=x_ticks, y_ticks=y_ticks
     )
     return drawing(frame, *parts, names, element("g", class_="cursor"), title=title, **attributes)
 
@@ -106,10 +116,12 @@ def _image(frame: PlotFrame, colours: Array, opacity: Array) -> Html:
     return joined([plate, image(frame.left, frame.top, width, height, address)])
 
 
-def _contours(frame: PlotFrame, plane: Plane, values: Array, levels: list[float]) -> list[Html]:
+def _contours(
+    frame: PlotFrame, plane: Plane, panel: MapPanel, values: Array, levels: list[float]
+) -> list[Html]:
     """Return lines of equal value: dark on a light rim, so that they are seen on every colour."""
     below, above, words = [], [], []
-    for contour in contours(plane, values, levels):
+    for contour in contours(plane, values, levels, panel.mark_places, panel.smoothed):
         for each in contour.lines:
             at = frame.across(each[:, 0]), frame.down(each[:, 1])
             below.append(line(*at, class_="contour-rim"))

@@ -34,7 +34,7 @@ from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 from cloakgp.release.decode import mixtures_of
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.mixture import Mixture
-from cloakgp.release.published import Published
+from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -128,7 +128,7 @@ class PageModel:
         return None if arrays.size > MAX_CHARACTERS else written
 
 
-def page_model(release: Published) -> PageModel | None:
+def page_model(release: Release) -> PageModel | None:
     """Return the model of a release, or None if the script could not predict from it."""
     spec, mixtures = release.spec, mixtures_of(release)
     work = sum(len(m.decoders) * len(m.s) ** 3 / 6.0 for m in mixtures)
@@ -143,7 +143,7 @@ def page_model(release: Published) -> PageModel | None:
     return model if _agrees(model, release) else None
 
 
-def _scatter(release: Published, mixture: Mixture) -> Array:
+def _scatter(release: Release, mixture: Mixture) -> Array:
     """Return the variance of outputs, or of latent values, around f under each setting, (K,)."""
     spec = release.spec
     if spec.likelihood is None:
@@ -153,7 +153,7 @@ def _scatter(release: Published, mixture: Mixture) -> Array:
     return np.array([spec.family.settings[k].noise_variance for k in mixture.settings])
 
 
-def _agrees(model: PageModel, release: Published) -> bool:
+def _agrees(model: PageModel, release: Release) -> bool:
     """Tell whether the model predicts as the release does, among people and far from them."""
     points = release.spec.points[:: -(-len(release.spec.points) // 4)]
     spread = np.ptp(release.spec.X, axis=0)

@@ -17,11 +17,12 @@ from cloakgp.data.columns import Column, Date, Number
 from cloakgp.drawing.axes import format_number
 from cloakgp.drawing.predictions import Predictions, predictions_of
 from cloakgp.drawing.views import Input, describe_inputs
+from cloakgp.privacy import total_gdp, total_zcdp
 from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE, plain, what_cells_are
+from cloakgp.release.statement import NOT_PRIVATE, plain, round_up, what_cells_are
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.evaluation import evaluation
@@ -160,9 +161,10 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
     facts = [
         _protected_fact(release)
         if release.spec.rows is not None
-        else ("people" if owned else "rows", f"{release.spec.people:,}"),
+        else (release.spec.privacy_unit.many if owned else "rows", f"{release.spec.people:,}"),
         ("epsilon", format_number(release.total_epsilon) if release.private else "none"),
         ("delta", f"{release.delta:g}" if release.private else "none"),
+        *_other_units(release),
         ("numbers published", f"{release.published_values:,}"),
         ("made", release.created[:10]),
     ]
@@ -173,6 +175,15 @@ def _picture(predictions: Predictions, inputs: list[Input], exact: bool, grid: b
         element("dl", *pairs, class_="facts"),
         id="picture",
     )
+
+
+def _other_units(release: Release) -> list[tuple[str, str]]:
+    if not release.private:
+        return []
+    mu, rho = (max(map(total, release.cases)) for total in (total_gdp, total_zcdp))
+    return [
+        (name, f"{round_up(size, 4):g}") for name, size in (("mu (GDP)", mu), ("rho (zCDP)", rho))
+    ]
 
 
 def _ask(predictions: Predictions, inputs: list[Input], exact: bool) -> Html:
@@ -222,14 +233,17 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
         element("strong", percent(chance)),
         element(
             "p",
-            "is how often the best attacker guesses right, at most: somebody who knows everybody "
-            "else's values and has narrowed one person down to two equally likely ones. Tossing a "
-            f"coin gives 50 %. The orange part is all that the release can add.{both}",
+            release.spec.privacy_unit.told(
+                "is how often the best attacker guesses right, at most: somebody who knows "
+                "everybody else's values and has narrowed one person down to two equally likely "
+                "ones. Tossing a coin gives 50 %. The orange part is all that the release can "
+                f"add.{both}"
+            ),
         ),
     )
     return element(
         "section",
-        element("h2", "What it tells about one person"),
+        element("h2", f"What it tells about one {release.spec.privacy_unit.one}"),
         element("div", attacker(chance), text, class_="guess"),
         from_markdown(words["What the figures mean"]),
         id="guarantee",
@@ -249,7 +263,8 @@ def _numbers(predictions: Predictions) -> Html:
     if any(each.exposure is not None for each in cells):
         unit = "per unit of exposure"
     head = [word for word, told in zip(("release", "step"), several, strict=True) if told]
-    head += ["people with", "people"]
+    told = release.spec.privacy_unit.told
+    head += [told("people with"), told("people")]
     for name in names:
         head += [f"{'number with' if labelled else 'sum of'} {name}", unit]
     rows = [row for each in cells for row in _cell_rows(each, several, labelled)]
@@ -271,7 +286,7 @@ def _numbers(predictions: Predictions) -> Html:
     return element(
         "section",
         element("h2", "What was published"),
-        element("p", words),
+        element("p", told(words)),
         listed,
         id="published",
     )

@@ -94,9 +94,11 @@ def registry_entry(release: Release) -> dict[str, Any]:
                 "unprotected_quantities": words["What is not protected"],
             },
             "privacy_loss": {
-                "privacy_unit": "Person, taken to have one row"
-                if spec.groups is None and (spec.rows is None or spec.rows.max_rows == 1)
-                else "Person, with all of its rows",
+                "privacy_unit": spec.privacy_unit.told(
+                    "Person, taken to have one row"
+                    if spec.groups is None and not (spec.rows and spec.rows.owned)
+                    else "Person, with all of its rows"
+                ),
                 "privacy_unit_details": words["What is protected"],
                 "privacy_parameters": {"epsilon": release.total_epsilon, "delta": release.delta},
                 "privacy_parameters_details": words["What the figures mean"],
@@ -107,7 +109,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
                     "The custodian holds the data and adds the noise; everybody else sees the "
                     "release alone."
                 ),
-                "actors": (
+                "actors": spec.privacy_unit.told(
                     "The custodian sees the private values and is trusted to draw the noise once "
                     "and to forget it. Anybody may have the release, including attackers who know "
                     "the values of all people but one."
@@ -244,7 +246,7 @@ def _justification(release: Release) -> str:
     said = (
         f"The noise is the least that the guarantee allows ({_noise_name(release)}): "
         f"σ = {release.noisy.sigma:.6g} for each unit of sensitivity. The best "
-        "attacker tells two values of one person apart at most "
+        f"attacker tells two values of one {release.spec.privacy_unit.one} apart at most "
         f"{percent(best_guess_rate(release))} of the time. Sensitivity and noise can be worked out "
         "again from the file by anybody."
     )

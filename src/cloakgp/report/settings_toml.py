@@ -17,6 +17,7 @@ from cloakgp.data.columns import Category, Columns, Date
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.diagnostics import has_default_family
+from cloakgp.release.privacy_unit import PERSON
 from cloakgp.release.spec import ReleaseSpec
 
 if TYPE_CHECKING:
@@ -48,10 +49,12 @@ def settings_toml(release: Release) -> str:
     }
     if spec.rows is not None:
         settings |= _whole_rows(spec.rows)
-    if spec.groups is None and (spec.rows is None or spec.rows.max_rows == 1):
+    if spec.groups is None and not (spec.rows and spec.rows.owned):
         settings["groups"] = "none"
     if spec.inducing is not None:
         settings |= {"inducing": len(spec.inducing), "approximation": spec.approximation}
+    if spec.privacy_unit != PERSON:
+        settings["unit"] = [*spec.privacy_unit]
     if spec.rank is not None:
         settings["rank"] = spec.rank
     if spec.iterations > 1:

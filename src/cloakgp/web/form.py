@@ -23,7 +23,7 @@ from cloakgp.report.settings_toml import toml_value
 FIELDS = (
     *("task", "inputs", "levels", "dates", "missing", "output", "bounds", "classes", "cap"),
     *("exposure", "groups", "at"),
-    *("epsilon", "delta", "kernel", "inducing", "design", "decimal"),
+    *("epsilon", "delta", "rho", "mu", "kernel", "inducing", "design", "decimal"),
 )
 #: Fields that show what counts if nothing is given.
 DEFAULTED = ("task", "epsilon", "delta", "decimal", "design")
@@ -124,6 +124,8 @@ def given_settings(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str
             value = [part for part in value if part]
         if value:
             given[name] = value
+    if "rho" in given or "mu" in given:  # in place of epsilon, whose field is never empty
+        given.pop("epsilon", None)
     return given
 
 

@@ -19,17 +19,19 @@ from cloakgp.app.job import Job
 from cloakgp.app.outputs import check_folder, check_outputs
 from cloakgp.app.publish import draft_statement, publish
 from cloakgp.app.settings import Settings
+from cloakgp.app.settings.declarations import DECLARED
 from cloakgp.app.spending import RunState, check_ledger, least_cost
 from cloakgp.app.tables.columns import comes_in_blocks, read_columns
 from cloakgp.app.tables.files import column_names
 from cloakgp.app.wording import explained
 from cloakgp.estimators.steps import budgets_for
 from cloakgp.files import write_file
-from cloakgp.privacy import Ledger
+from cloakgp.privacy import Ledger, Spend
 from cloakgp.privacy.ledger import Balance, LedgerError
 from cloakgp.release.plan import EPSILONS, Plan
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.release import Release
-from cloakgp.release.statement import guess_at
+from cloakgp.release.statement import guess_at, in_other_units
 from cloakgp.web.form import FormSubmission, Problem, short, values_of
 from cloakgp.web.tasks import Step
 
@@ -63,8 +65,8 @@ class RecentCache:
 class Cost:
     """What a budget means before any plan is made: an attacker's chance, and the ledger."""
 
-    epsilon: float
     guess: float
+    units: tuple[tuple[str, float, str], ...]  # noise, ε and the same in other units
     balance: Balance | None = None
     requested: float | None = None  # ε at the δ of the ledger
     left: float | None = None  # what one more release with the same noise may cost
@@ -136,6 +138,12 @@ class Planner:
         values_of(self.base)
         self._check_room()
 
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What pages call those who are protected."""
+        given = self.base.get("unit")
+        return PrivacyUnit.of(DECLARED["unit"].reader.read("unit", given)) if given else PERSON
+
     def people(self, settings: Settings, decimal: str) -> pd.DataFrame | None:
         """Return the public inputs of everybody; None if they are so many that they are counted."""
         if comes_in_blocks(self.data):
@@ -160,17 +168,24 @@ class Planner:
         """Return what a budget means, at once."""
         model = settings.estimator()
         with explained():
-            guess = max(map(guess_at, budgets_for(model)))
+            budgets = budgets_for(model)
+            guess = max(map(guess_at, budgets))
+            units = tuple(
+                (each.mechanism, each.epsilon, in_other_units([Spend.of(each)])) for each in budgets
+            )
             if settings.ledger is None or settings.dataset is None:
-                return Cost(model.epsilon, guess)
+                return Cost(guess, units)
             balance = Ledger(settings.ledger).balances(settings.dataset)[0]
             requested, left = least_cost(model, balance)
-        return Cost(model.epsilon, guess, balance, requested, left)
+        return Cost(guess, units, balance, requested, left)
 
     def preview(self, submission: FormSubmission, step: Step) -> Plan:
         """Return a plan to look at: quickly, if only epsilon has changed since the last one."""
         step("Finding the best sketch")
-        epsilon = float(submission.settings.estimator().epsilon)
+        model = submission.settings.estimator()
+        if model.rho is not None or model.mu is not None:  # another epsilon for each noise
+            return self._first(submission, PREVIEW_GAP)
+        epsilon = float(model.epsilon)
 
         def at_epsilon() -> Plan:
             first = self._first(submission, PREVIEW_GAP)
@@ -212,8 +227,8 @@ class Planner:
         check_ledger(settings)
         if (found := job.repeated_owner()) is not None:
             raise Problem(
-                f"{found}. Do these rows belong to the same people? Choose who owns a row: "
-                f"{found.name}, or nobody owns several rows",
+                f"{found}. {self.unit.told('Do these rows belong to the same people?')} Choose who "
+                f"owns a row: {found.name}, or {self.unit.told('nobody owns several rows')}",
                 "groups",
             )
 

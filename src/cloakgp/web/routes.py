@@ -85,7 +85,9 @@ def release_app(release: Release, session: Session) -> Guard:
 
 def planner_app(planner: Planner, session: Session, worker: Worker) -> Guard:
     """Return the server of the planner."""
-    handlers = PlannerPages(planner, worker, _templates())
+    pages = _templates()
+    pages.filters["told"] = planner.unit.told
+    handlers = PlannerPages(planner, worker, pages)
     static = StaticFiles(directory=str(files("cloakgp.web") / "static"))
     routes = [
         Route("/", handlers.page),

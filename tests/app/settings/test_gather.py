@@ -3,6 +3,8 @@
 import pytest
 from command_line import COUNTS, LABELS, PLAN, SPEND, TASKS, fails, run
 
+from cloakgp.app.settings import gather_settings
+
 
 @pytest.mark.parametrize(
     ("words", "part"),
@@ -21,6 +23,8 @@ from command_line import COUNTS, LABELS, PLAN, SPEND, TASKS, fails, run
         ((*PLAN, "--at", "age=0:80"), "name=lo:hi:count"),
         ((*PLAN, "--at", "weight=0:80:3"), "the inputs are age"),
         ((*PLAN, "--calibration", "hall", "--epsilon", "2"), "analytic"),
+        ((*PLAN, "--rho", "0.1", "--epsilon", "2"), "give one of --epsilon, --rho and --mu"),
+        ((*PLAN, "--mu", "1e3"), "mu must be a number whose epsilon lies"),
         (
             (
                 *PLAN,
@@ -88,3 +92,13 @@ def test_a_private_exposure_is_refused(data, tmp_path):
     words = ("--task", "counts", "--cap", "9", "--inputs", "age", "--exposure", "weight")
     out = ("--output", "weight", "--yes", "--out", tmp_path / "out")
     fails(run("release", data, *words, *out), "private and as public")
+
+
+def test_a_budget_of_a_flag_takes_the_place_of_the_one_in_the_file(tmp_path):
+    """In whichever unit both are."""
+    file = tmp_path / "settings.toml"
+    file.write_text('inputs = ["age"]\nbounds = [[40, 200]]\nrho = 0.1\n')
+    assert gather_settings({}, file).rho == 0.1
+    settings = gather_settings({"epsilon": "0.5"}, file)
+    assert (settings.epsilon, settings.rho) == (0.5, None)
+    assert gather_settings({"mu": "0.5"}, file).estimator().mu == 0.5

@@ -87,6 +87,15 @@ def test_one_view_tells_what_was_spent_on_what_and_what_is_left(spent):
     assert Ledger(spent).verify() in " ".join(text.split())
 
 
+def test_what_adding_or_removing_costs_is_said_where_there_is_such_a_release(spent):
+    assert "twice the epsilon" not in works("show", spent)
+    facts = {"neighbours": "add-remove"}
+    Ledger(spent).spend(
+        "weights", [Spend("pure", 0.2)], what="rows", parameters=facts, release_id="rows"
+    )
+    assert "twice the epsilon" in " ".join(works("show", spent).split())
+
+
 def test_of_a_cap_without_delta_all_is_left_for_laplace_noise(tmp_path):
     path = tmp_path / "pure.ledger"
     text = works("open", path, "heights", "--epsilon", "2", "--delta", "0", "--new")
@@ -96,7 +105,7 @@ def test_of_a_cap_without_delta_all_is_left_for_laplace_noise(tmp_path):
     )
     text = works("show", path, "heights")
     assert text.split("left for one more: Laplace")[1].split()[0] == "1.5"
-    assert "Gaussian" not in text
+    assert "one more: Gaussian" not in text
 
 
 def test_show_lists_all_data_sets_and_json_is_one_object(spent):

@@ -165,7 +165,7 @@ def test_files_that_change_after_the_plan_are_not_released(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("at", ["Comparing the inputs with the plan", "Summing the private column"])
+@pytest.mark.parametrize("at", ["Looking at the inputs", "Summing the private column"])
 def test_an_interrupt_before_the_commit_spends_nothing(at, folder, tmp_path, book, monkeypatch):
     begin = passes._Passes._begin
 

@@ -13,6 +13,7 @@ from cloakgp.app.settings.gather import gather_settings
 from cloakgp.app.tables import private_rows
 from cloakgp.data.box import read_box
 from cloakgp.errors import CommandError
+from cloakgp.privacy.mechanism import release as core
 from cloakgp.report.settings_toml import settings_toml
 
 ROWS = ("--protect", "rows", "--box", "age=0,90", "--box", "region=north|south")
@@ -106,13 +107,35 @@ def test_what_whole_rows_cannot_have_is_refused(flags, message):
     assert message in " ".join(result.output.split())
 
 
-def test_a_private_search_and_a_folder_are_refused(table, tmp_path):
+def test_a_private_search_is_refused(table, tmp_path):
     more = ("--output", "height", "--out", tmp_path / "out", "--yes")
     tried = ("--try", "noise_variance=50|400", "--selection-epsilon", "0.5")
     result = run("select", table, *PLAN, *tried, *more)
     assert result.exit_code != 0
-    result = run("release", table.parent, *PLAN, "--people", "5", *more)
-    assert "takes one file yet" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_parquet_files_are_read_in_blocks_and_not_before(files, table, tmp_path, monkeypatch):
+    """One file or a folder: the integers are those of the table, and a plan opens footers alone."""
+    seen = []
+    monkeypatch.setattr(core, "add_discrete_laplace", lambda t, scale: seen.append(t) or t)
+    frame, folder = pd.read_csv(table), tmp_path / "people"
+    folder.mkdir()
+    for place, rows in enumerate(np.array_split(np.arange(PEOPLE), files)):
+        frame.iloc[rows].to_parquet(folder / f"{place}.parquet", row_group_size=5)
+    where = folder if files > 1 else folder / "0.parquet"
+    more = ("--output", "height", "--mechanism", "laplace", "--yes", "--out")
+    for path in (table, where):
+        # How many rows there are is found, since it is public.
+        result = run("release", path, *PLAN, *more, tmp_path / f"out of {path.name}")
+        assert result.exit_code == 0, result.output
+    assert np.array_equal(seen[0], seen[-1])
+    release = Release.load(tmp_path / f"out of {where.name}" / "release.cloakgp")
+    assert release.spec.rows.people == PEOPLE
+    owned = ("--groups", "who", "--people", str(PEOPLE))
+    result = run("release", folder, *PLAN, *owned, *more, tmp_path / "owned")
+    assert "cannot be combined with a folder" in " ".join(result.output.split())
+    assert not (tmp_path / "owned").exists()
 
 
 ODD = ["", "NA", "x", "1e999", "-3", "1.234,5", "\udcff", "=1+1", "9" * 400]
@@ -175,9 +198,12 @@ def test_parquet_is_read_as_csv_is(table, tmp_path):
     frame = pd.read_csv(table)
     frame.to_parquet(tmp_path / "people.parquet")
     box = read_box({"age": (0, 90), "region": ["north", "south"]})
+    one = private_rows.read_private_rows(table, box, ["height"]).inputs
+    blocks = private_rows.read_private_rows(tmp_path / "people.parquet", box, ["height"]).inputs
+    others = [part.raw() for part in blocks.parts]
     one, other = (
-        box.grid.places(box.values(private_rows.read_private_rows(p, box, ["height"]).inputs))
-        for p in (table, tmp_path / "people.parquet")
+        np.concatenate([box.grid.places(box.values(each)) for each in tables])
+        for tables in ([one], others)
     )
     np.testing.assert_array_equal(one, other)
     assert private_rows.count_rows(tmp_path / "people.parquet", "age") == PEOPLE

@@ -1,6 +1,7 @@
 """Scanning files and folders: what is found, and what is refused."""
 
 import datetime
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -12,8 +13,12 @@ import pytest
 from block_cases import INPUTS, PEOPLE, N, whole, write
 
 import cloakgp
+from cloakgp import PrivateGPRegressor
+from cloakgp.data import table
 from cloakgp.data.blocks import parquet as scanning
-from cloakgp.data.blocks.parquet import scan
+from cloakgp.data.blocks.arrays import cut_array
+from cloakgp.data.blocks.parquet import files_of, scan
+from cloakgp.data.columns import Number
 from cloakgp.errors import CommandError, TableError
 
 
@@ -164,3 +169,35 @@ def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(TableError, match=r"pip install 'cloakgp\[parquet\]'"):
         scan(tmp_path, inputs=["age"])
+
+
+def test_files_are_known_again_until_they_change(tmp_path):
+    X, _ = scan(write(tmp_path), inputs=["age"])
+    known = files_of(X)
+    assert known == files_of(scan(tmp_path, inputs=["age"])[0])
+    assert known != files_of(scan(tmp_path, inputs=["weight"])[0])
+    assert known != files_of(scan(tmp_path, inputs=["age"], columns={"age": Number(missing=0)})[0])
+    first = Path(X.parts[0].source.file.path)
+    later = first.stat().st_mtime_ns + 1_000_000
+    os.utime(first, ns=(later, later))
+    assert known != files_of(X)
+    first.unlink()
+    assert files_of(X) is None
+    assert files_of(cut_array(np.zeros((3, 1)))) is None
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_inputs_are_compared_with_a_plan_unless_their_files_are_as_they_were(
+    touched, tmp_path, monkeypatch
+):
+    X, y = scan(write(tmp_path), inputs=["age"], output="height")
+    model = PrivateGPRegressor(bounds=(0, 250), inducing=5)
+    plan = model.plan(X)
+    if touched:
+        os.utime(X.parts[0].source.file.path)
+    compared = []
+    original = table.recount
+    monkeypatch.setattr(table, "recount", lambda *a: compared.append(1) or original(*a))
+    release = model.fit(X, y, plan=plan).release_
+    assert bool(compared) is touched
+    assert release.verify(X).holds

@@ -33,5 +33,8 @@ def test_a_release_for_adding_costs_more_if_somebody_is_replaced():
     found = Spend.of(gaussian, "add-remove").size
     assert found == pytest.approx(math.sqrt(2.0) / gaussian.sigma, rel=4e-16)
     assert Spend.of(gaussian, "replace") == Spend.of(gaussian)
+    assert Spend("pure", 0.5).replacing("add-remove") == Spend("pure", 1.0)
+    assert Spend("gaussian", 0.5).replacing("add-remove").size == pytest.approx(0.5**0.5)
+    assert Spend("gaussian", 0.5).replacing("replace") == Spend("gaussian", 0.5)
     with pytest.raises(ValueError, match="neighbours must be one of"):
         Spend.of(laplace, "both")

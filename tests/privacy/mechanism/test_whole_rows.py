@@ -9,6 +9,7 @@ import pickle
 import traceback
 from fractions import Fraction
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,7 +31,7 @@ from cloakgp.privacy import (
 )
 from cloakgp.privacy.mechanism import release as core
 from cloakgp.privacy.mechanism.release import value_bits_for_rows
-from cloakgp.privacy.mechanism.whole_rows import CAPACITY, multiply, rows_at_random
+from cloakgp.privacy.mechanism.whole_rows import CAPACITY, _add_up, multiply, rows_at_random
 
 LAPLACE, GAUSSIAN = Budget(1.0, 0.0, mechanism="laplace"), Budget(1.0, 1e-5)
 SECRET = "8812937.5"
@@ -367,6 +368,71 @@ def test_errors_name_neither_values_nor_numbers_of_rows(batch, message):
     assert SECRET not in said
     assert "977" not in str(error.value)
     assert error.value.__context__ is None
+
+
+class Greedy(Block):
+    """Has more rows than there is memory for, and NumPy says how many."""
+
+    def outputs(self):
+        return np.broadcast_to(np.array(1.0), (1 << 50,))
+
+    def places(self):
+        return np.broadcast_to(np.array(0), (1 << 50,))
+
+
+class Unsendable(Block):
+    def __reduce__(self):
+        raise TypeError(SECRET)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("kind", [KINDS[0], KINDS[1]], ids=["numbers", "labels"])
+def test_whatever_fails_with_rows_says_no_number(several, kind):
+    blocks = [Greedy([0], [1.0])] * (1 + several)
+    query = Query(quantise(np.eye(3), 0), kind, WholeRows(3, blocks))
+    with pytest.raises(ValueError, match=r"could not be summed|cannot be used") as error:
+        release(query, LAPLACE, noise=NO_NOISE)
+    assert not any(sign.isdigit() for sign in str(error.value))
+    assert error.value.__context__ is None
+
+
+def test_memory_that_is_missing_after_reading_says_no_number(monkeypatch):
+    def greedy(at, shares, bins, most):
+        return np.empty((len(at) << 50, 5))
+
+    monkeypatch.setattr("cloakgp.privacy.mechanism.whole_rows._add_up", greedy)
+    query = Query(quantise(np.eye(3), 0), KINDS[0], people([0] * 7, [1.0] * 7))
+    with pytest.raises(ValueError, match="there may be too little memory") as error:
+        release(query, LAPLACE, noise=NO_NOISE)
+    assert not any(sign.isdigit() for sign in str(error.value))
+    assert error.value.__context__ is None
+
+
+def test_rows_that_cannot_be_sent_to_a_worker_are_not_quoted():
+    blocks = [Unsendable([0], [1.0]) for _ in range(2)]
+    with joblib.parallel_config("loky", n_jobs=2), pytest.raises(ValueError, match="sent") as error:
+        release(
+            Query(quantise(np.eye(3), 0), KINDS[0], WholeRows(3, blocks)), LAPLACE, noise=NO_NOISE
+        )
+    assert SECRET not in "".join(traceback.format_exception(error.value))
+    alone = Query(quantise(np.eye(3), 0), KINDS[0], WholeRows(3, blocks[:1]))
+    with joblib.parallel_config("loky", n_jobs=2):  # one block is not sent
+        assert release(alone, LAPLACE, noise=NO_NOISE).values.shape == (3, 2)
+
+
+@pytest.mark.parametrize("most", [1, 3, 1 << 34, 1 << 50, 1 << 53])
+def test_sums_of_any_number_of_rows_in_one_bin_are_exact(most):
+    """Made-up shares that stand for so many rows that their sum leaves int64."""
+    rng = np.random.default_rng(0)
+    at = np.r_[np.zeros(3000, dtype=np.int64), rng.integers(0, 3, 500)]
+    u = np.r_[np.full(3000, most), rng.integers(0, min(most, 9) + 1, 500)]
+    shares = np.column_stack([u, most - u])
+    W = _add_up(at, shares, 4, most).tolist()
+    told = list(zip(at.tolist(), shares.tolist(), strict=True))
+    for b, row in enumerate(W):
+        assert row == [sum(w[k] for c, w in told if c == b) for k in (0, 1)]
+    assert most < 1 << 52 or max(map(max, W)) > 1 << 63
+    assert all(type(entry) is int for row in W for entry in row)
 
 
 @pytest.mark.parametrize("groups", [["a"] * 9, ["a", None], ["a", 7], [math.nan, 1.0]])

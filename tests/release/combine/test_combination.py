@@ -20,9 +20,8 @@ from combine_cases import (
 from scipy import stats
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
-from cloakgp.release import Combination
+from cloakgp.release import Combination, CountRelease, LabelRelease
 from cloakgp.release.decode import decode, decoders_for, measurements, mixtures_of, prior_weights
-from cloakgp.release.latent import CountRelease, LabelRelease
 from cloakgp.release.squares import weigh_noise
 
 pytestmark = pytest.mark.usefixtures("few_settings", "one_start")

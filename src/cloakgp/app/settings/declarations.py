@@ -36,6 +36,7 @@ from cloakgp.privacy.mechanism.calibration import Calibration
 from cloakgp.release.bounds_plan import BoundsGrid
 from cloakgp.release.decoder import Decode
 from cloakgp.release.outputs import Task
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 
 Estimator = PrivateGPRegressor | PrivateGPClassifier | PrivateGPCountRegressor
 ESTIMATORS: dict[Task, type[Estimator]] = {
@@ -225,9 +226,21 @@ class Settings:
     cap: float | None = setting(
         readers.LIMIT, "Counts above the cap are clipped to it", panel=GUARANTEE
     )
+    unit: tuple[str, ...] = setting(
+        readers.NAMES,
+        "What to call those who are protected, and its plural if it is irregular (default: person)",
+        default=(),
+        panel=GUARANTEE,
+    )
     epsilon: float | None = setting(readers.NUMBER, "Privacy budget: epsilon", panel=GUARANTEE)
     delta: float | None = setting(
         readers.NUMBER, "Privacy budget: delta of Gaussian noise", panel=GUARANTEE
+    )
+    rho: float | None = setting(
+        readers.NUMBER, "Privacy budget as rho of zCDP, in place of epsilon", panel=GUARANTEE
+    )
+    mu: float | None = setting(
+        readers.NUMBER, "Privacy budget as mu of Gaussian DP, in place of epsilon", panel=GUARANTEE
     )
     mechanism: str | None = setting(
         one_of(Literal["auto", "laplace", "gaussian"]),
@@ -306,6 +319,11 @@ class Settings:
     def owners(self) -> str | None:
         """The column of owners; None if there is none, whether that was said or not."""
         return None if self.groups == NO_OWNERS else self.groups
+
+    @property
+    def privacy_unit(self) -> PrivacyUnit:
+        """What sentences call those who are protected."""
+        return PrivacyUnit.of(self.unit) if self.unit else PERSON
 
     @property
     def found_levels(self) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ from cloakgp.errors import CommandError, Message, listed, printable
 def gather_settings(flags: Mapping[str, Any], config: Path | None = None) -> Settings:
     """Combine flags, which win, with a TOML file, and check the whole."""
     given = {} if config is None else read_config(config)
+    if any(flags.get(name) is not None for name in BUDGETS):  # one of them is the whole budget
+        given = {n: told for n, told in given.items() if n not in BUDGETS}
     given |= {n: (n, value) for n, value in flags.items() if value is not None}
     settings = Settings(**{n: DECLARED[n].reader.read(*told) for n, told in given.items()})
     if settings.whole_rows and not settings.inputs:
@@ -52,6 +54,8 @@ def read_config(path: Path) -> dict[str, tuple[str, Any]]:
     return {key.replace("-", "_"): (f"{key} in {path}", v) for key, v in content.items()}
 
 
+#: Ways to state a budget, of which one is given.
+BUDGETS = ("epsilon", "rho", "mu")
 #: What is about public inputs, or does not exist for whole rows yet.
 NOT_OF_ROWS = ("levels", "dates", "missing", "exposure", "at", "candidates", "bounds_grid", "jobs")
 
@@ -100,6 +104,9 @@ def check(settings: Settings) -> None:
     _check_bounds(settings)
     _check_counts(settings)
     _check_lengthscales(settings)
+    stated = [name for name in BUDGETS if getattr(settings, name) is not None]
+    if len(stated) > 1:
+        raise CommandError(Message("give one of {epsilon}, {rho} and {mu}: each is the budget"))
     if settings.epsilon is not None and not math.isfinite(settings.epsilon):
         raise CommandError(
             Message(

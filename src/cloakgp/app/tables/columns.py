@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import joblib
 import numpy as np
@@ -195,10 +195,12 @@ def scan_columns(
     strings: bool = False,
     stated: Mapping[str, Column] | None = None,
     found_levels: Sequence[str] = (),
+    protect: Literal["outputs", "rows"] = "outputs",
 ) -> LoadedTable:
     """Return columns of a Parquet file, or of a folder of them, in blocks; see ``read_columns``.
 
-    With ``strings`` the private outputs are labels, which are read as strings.
+    With ``strings`` the private outputs are labels, which are read as strings.  Where whole rows
+    are protected, none of the columns is opened here.
     """
     if found_levels:
         name = brief(found_levels[0])
@@ -211,7 +213,7 @@ def scan_columns(
         )
     public = [*dict.fromkeys([*inputs, *([] if exposure is None else [exposure])])]
     private = outputs[0] if len(outputs) == 1 else list(outputs) or None
-    table, column = scan(path, inputs=public, output=private, columns=stated)
+    table, column = scan(path, inputs=public, output=private, columns=stated, protect=protect)
     return LoadedTable(
         inputs=narrowed(table, tuple(inputs)),
         exposure=None if exposure is None else narrowed(table, (exposure,)),

@@ -15,25 +15,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cloakgp.app.tables.columns import LoadedTable, read_outputs
-from cloakgp.app.tables.files import CsvTable, Table, open_table
+from cloakgp.app.tables.columns import LoadedTable, comes_in_blocks, read_outputs, scan_columns
+from cloakgp.app.tables.files import PARQUET_ENDINGS, CsvTable, Table, open_table
 from cloakgp.app.tables.numerals import MISSING, parse_number
 from cloakgp.app.tables.owners import owner_key
 from cloakgp.data.box import Box
 from cloakgp.data.column_errors import check_columns
 from cloakgp.data.columns import Category, Column, Number
-from cloakgp.errors import CommandError, Message, brief, printable
+from cloakgp.errors import CommandError, brief
 
 
 def find_private_rows(
     path: Path, inputs: Sequence[str], outputs: Sequence[str], groups: str | None
 ) -> None:
     """Refuse a table without these columns; none is opened."""
+    if comes_in_private_blocks(path, groups):
+        scan_columns(path, inputs, outputs, protect="rows")
+        return
     _open(path, [*inputs, *outputs, *([] if groups is None else [groups])])
 
 
 def count_rows(path: Path, name: str) -> int:
     """Return how many rows a table has, where that is public."""
+    if comes_in_private_blocks(path):
+        return int(scan_columns(path, [name], protect="rows").inputs.rows)
     table = _open(path, [name])
     table.load([name], private=True)
     return len(table.strings(name))
@@ -49,6 +54,9 @@ def read_private_rows(
     decimal: str = ".",
 ) -> LoadedTable:
     """Return the inputs of a box, owners and outputs: all of it private."""
+    if comes_in_private_blocks(path, groups):
+        inputs = box.columns.labels
+        return scan_columns(path, inputs, outputs, strings=bool(labels), protect="rows")
     owners = [] if groups is None else [groups]
     names = [*dict.fromkeys([*box.columns.labels, *outputs, *owners])]
     table = _open(path, names, decimal)
@@ -64,14 +72,17 @@ def read_private_rows(
     )
 
 
-def _open(path: Path, names: Sequence[str], decimal: str = ".") -> Table:
+def comes_in_private_blocks(path: Path, groups: str | None = None) -> bool:
+    """Tell whether rows come in blocks: of Parquet always, however many they are.
+
+    Owners of several rows (``groups``) are read into memory.
+    """
     if path.is_dir():
-        raise CommandError(
-            Message(
-                "{} is a folder, and {protect:rows} takes one file yet; put everything into one",
-                printable(path),
-            )
-        )
+        return comes_in_blocks(path, groups)
+    return groups is None and path.suffix.lower() in PARQUET_ENDINGS
+
+
+def _open(path: Path, names: Sequence[str], decimal: str = ".") -> Table:
     table = open_table(path, decimal)
     if isinstance(table, CsvTable):
         table.recognise(names)

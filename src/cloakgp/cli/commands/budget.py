@@ -37,12 +37,14 @@ from cloakgp.data.columns import recognise
 from cloakgp.data.table import identity_of
 from cloakgp.errors import CommandError, brief, printable
 from cloakgp.files import write_file
+from cloakgp.privacy.accounting.conversions import total_gdp, total_zcdp
 from cloakgp.privacy.accounting.spends import Spend
 from cloakgp.privacy.accounting.totals import total_guarantee
 from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
 from cloakgp.privacy.ledger.address import SCHEMA as DEFAULT_SCHEMA
 from cloakgp.privacy.ledger.address import own_schema
 from cloakgp.privacy.ledger.tables import PARTS, sql
+from cloakgp.release.statement import round_up
 
 #: Lines of a table, at most; ``--json`` and ``export`` give all.
 MOST_LINES = 60
@@ -140,9 +142,23 @@ def show_command(ledger: File, dataset: OneDataset = None, as_json: AsJson = Fal
         return
     for report in reports:
         screen().print(_account(report))
+        if report["mu"]:
+            units = [round_up(report[unit], 4) for unit in ("mu", "rho")]
+            _say(
+                "All together in other units: mu = {:g} (Gaussian DP), rho = {:g} (zCDP).".format(
+                    *units
+                )
+            )
         screen().print()
     if not reports:
         _say("No data set is open; `cloakgp budget open` opens one.")
+    parameters = [entry.facts.get("parameters") or {} for entry in entries]
+    if any(facts.get("neighbours") == "add-remove" for facts in parameters):
+        _say(
+            "All of it is what replacing one person costs: where whole rows were protected for "
+            "adding or removing one, that is twice the epsilon of a release with Laplace noise, "
+            "and that of noise smaller by a factor of 1.41 with Gaussian noise."
+        )
     if elsewhere is not None:
         _say(f"This ledger is closed: it was moved to {elsewhere}. Spend there.")
     _say(f"Last hash {head}: kept elsewhere, it shows later that nothing was rewritten.")
@@ -282,12 +298,19 @@ def _report(balance: Balance, entries: list[Entry]) -> dict[str, Any]:
     mine = (entry.facts for entry in entries if entry.dataset == balance.dataset)
     # The history was read after the balance, so it may have grown in between.
     facts = [each for each in mine if each["event"] == "spent"][: balance.releases]
-    lines = []
+    lines, every = [], list[Spend]()
     for each in facts:
-        alone = total_guarantee([Spend(**spend) for spend in each["spends"]], balance.delta)
+        spends = [Spend(**spend) for spend in each["spends"]]
+        alone = {
+            "epsilon": total_guarantee(spends, balance.delta),
+            "mu": total_gdp(spends),
+            "rho": total_zcdp(spends),
+        }
         told = {name: each[name] for name in ("what", "when", "who", "release_id")}
-        lines.append(told | {"epsilon": alone})
-    return asdict(balance) | {"spends": lines}
+        lines.append(told | alone)
+        every += spends
+    totals = {"mu": total_gdp(every), "rho": total_zcdp(every)}
+    return asdict(balance) | totals | {"spends": lines}
 
 
 def _account(report: dict[str, Any]) -> Table:

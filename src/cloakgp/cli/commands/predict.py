@@ -26,7 +26,7 @@ from cloakgp.cli.options import (
 from cloakgp.cli.terminal import print_json, rich_table, screen
 from cloakgp.errors import CommandError, printable
 from cloakgp.files import write_file
-from cloakgp.release.published import Clip
+from cloakgp.release.posterior import Clip
 from cloakgp.release.release import Release
 
 #: Whether predictions stay within the bounds.

@@ -43,6 +43,9 @@ class ArrayInputs:
             raise TableError(f"{self.where} holds values that are not numbers")
         return finite(floats, self.names, self.where)
 
+    def raw(self) -> Any:
+        return self.values
+
 
 @dataclass(frozen=True, eq=False)
 class ArrayOutputs:

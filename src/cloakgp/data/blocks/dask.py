@@ -51,7 +51,7 @@ class DaskPart:
 
     graph: dict[Any, Any] = field(repr=False)
     key: Any = field(repr=False)
-    rows: int
+    rows: int | None  # None: not counted
     name: str
 
     def compute(self) -> Any:
@@ -63,7 +63,7 @@ class DaskPart:
             found = dask.get({key: _fetched(task) for key, task in self.graph.items()}, self.key)
         except Exception:
             found = None  # raise below, outside: messages of others may quote a private value
-        if found is None or len(found) != self.rows:
+        if found is None or self.rows not in (None, len(found)):
             raise TableError(
                 f"{self.name} fails, or no longer has {self.rows} rows; run {self.name}.compute() "
                 "to see what it is"
@@ -84,6 +84,12 @@ def _sent(state: bytes) -> DaskPart:
     return DaskPart(*cloudpickle.loads(state))
 
 
+def known_rows(part: DaskPart) -> int:
+    """Return how many rows a partition has that was counted."""
+    assert part.rows is not None
+    return part.rows
+
+
 @dataclass(frozen=True, eq=False)
 class DaskInputs:
     """Some rows of the public inputs."""
@@ -94,7 +100,7 @@ class DaskInputs:
 
     @property
     def rows(self) -> int:
-        return self.part.rows
+        return known_rows(self.part)
 
     def read(self) -> Array:
         if self.inputs is not None:
@@ -103,6 +109,9 @@ class DaskInputs:
         if floats is None:
             raise TableError(f"{self.part.name} holds values that are not numbers")
         return finite(floats, self.names, self.part.name)
+
+    def raw(self) -> Any:
+        return self.part.compute()
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +122,7 @@ class DaskOutputs:
 
     @property
     def rows(self) -> int:
-        return self.part.rows
+        return known_rows(self.part)
 
     def read(self) -> NDArray[Any]:
         found = output_values(self.part.compute())
@@ -174,7 +183,19 @@ def dask_inputs(X: Any, columns: Mapping[str, Column] | None = None) -> BlockTab
     return BlockTable(names, int(X.shape[1]), parts, inputs)
 
 
-def dask_outputs(y: Any) -> BlockColumn | None:
+def dask_rows(X: Any, counted: bool = False) -> BlockTable | None:
+    """Return a table of Dask whose inputs are private as blocks; its rows may not be counted."""
+    library = _library(X)
+    if library is None:
+        return None
+    if X.ndim != 2:
+        raise TableError(Message("{X} must be a table with two dimensions, such as X.to_frame()"))
+    names = None if library == "array" else column_names(X)
+    parts = tuple(DaskInputs(part, names) for part in _parts(X, "X", library, counted))
+    return BlockTable(names, int(X.shape[1]), parts)
+
+
+def dask_outputs(y: Any, counted: bool = True) -> BlockColumn | None:
     """Return a column or a table of Dask as blocks, of which only rows are counted; else None."""
     library = _library(y)
     if library is None:
@@ -189,7 +210,7 @@ def dask_outputs(y: Any) -> BlockColumn | None:
             )
     # An array of Dask has a name that only Dask needs.
     names = None if library == "array" else target_names(y)
-    parts = tuple(DaskOutputs(part) for part in _parts(y, "y", library))
+    parts = tuple(DaskOutputs(part) for part in _parts(y, "y", library, counted))
     return BlockColumn(names, 1 if y.ndim == 1 else int(y.shape[1]), y.ndim == 1, parts)
 
 
@@ -222,8 +243,8 @@ def _dtypes(data: Any, library: str) -> list[Any]:
     return [data.dtype]
 
 
-def _parts(data: Any, what: str, library: str) -> list[DaskPart]:
-    """Return the partitions of a collection that have any rows."""
+def _parts(data: Any, what: str, library: str, counted: bool = True) -> list[DaskPart]:
+    """Return the partitions of a collection that have any rows, or all if none are counted."""
     import dask
     from dask.optimization import cull
     from dask.utils import ensure_dict
@@ -234,14 +255,16 @@ def _parts(data: Any, what: str, library: str) -> list[DaskPart]:
     # To tune is to join partitions by the number of columns, and would part y from X.
     with dask.config.set({"optimization.tune.active": False}):
         pieces = np.ravel(data.to_delayed(optimize_graph=library == "frame")).tolist()
-    lengths = _lengths(data, pieces, what, library)
+    lengths: list[Any] = [None] * len(pieces)
+    if counted:
+        lengths = _lengths(data, pieces, what, library)
     graph = ensure_dict(pieces[0].__dask_graph__()) if pieces else {}
     _wait(graph)
     within = "blocks" if library == "array" else "partitions"
     return [
         DaskPart(cull(graph, [piece.key])[0], piece.key, rows, f"{what}.{within}[{place}]")
         for place, (piece, rows) in enumerate(zip(pieces, lengths, strict=True))
-        if rows
+        if rows != 0
     ]
 
 

@@ -7,11 +7,12 @@ file that changes between passes is refused.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,13 +149,17 @@ class ParquetInputs:
         table = self.source.read(self.names)
         if self.inputs is not None:
             return encoded(self.inputs, table, self.source.where)
-        values = np.empty((self.rows, len(self.names)))
-        for place, name in enumerate(self.names):
+        columns = []
+        for name in self.names:
             floats = as_floats(table[name])
             if floats is None:
                 raise TableError(f"{input_column(self.source.where, name)} is not a number")
-            values[:, place] = floats
+            columns.append(floats)
+        values = np.column_stack(columns) if len(columns) > 1 else columns[0][:, None]
         return finite(values, self.names, self.source.where)
+
+    def raw(self) -> Any:
+        return self.source.read(self.names)
 
 
 @dataclass(frozen=True)
@@ -218,6 +223,7 @@ def scan(
     inputs: Sequence[str],
     output: str | Sequence[str] | None = None,
     columns: Mapping[str, Column] | None = None,
+    protect: Literal["outputs", "rows"] = "outputs",
 ) -> tuple[BlockTable, BlockColumn | None]:
     """Return columns of a Parquet file, or of a folder of them, as blocks for ``plan`` and ``fit``.
 
@@ -234,11 +240,14 @@ def scan(
     columns : mapping of names to columns, default=None
         What public columns are, by name, as estimators take it.  Strings and categories need their
         levels; dates and booleans are known by their types.
+    protect : {"outputs", "rows"}, default="outputs"
+        With "rows" the inputs are private, too, and only ``fit`` opens them: what they are is in
+        the ``box`` of the estimator.
 
     Returns
     -------
     X : BlockTable
-        Public inputs.
+        Inputs.
     y : BlockColumn or None
         The private column beside them; None without ``output``.
 
@@ -261,6 +270,12 @@ def scan(
     ((300, 1), 300)
     """
     public, private = _names(inputs, output)
+    if protect not in ("outputs", "rows"):
+        raise TableError(Message("{protect} must be 'outputs' or 'rows', got {!r}", protect))
+    if protect == "rows" and columns is not None:
+        raise TableError(
+            Message("{columns} cannot be combined with {protect:'rows'}: {box} says what they are")
+        )
     told = check_stated(columns)
     wide = max(sum(told[n].width if n in told else 1 for n in public), len(private))
     ranges: list[RowRange] = []
@@ -278,7 +293,9 @@ def scan(
         )
     if not ranges:
         raise TableError(f"{printable(path)} has columns but no rows")
-    encoding = columns_in_blocks(public, found, columns, str(path))
+    encoding = None
+    if protect == "outputs":
+        encoding = columns_in_blocks(public, found, columns, str(path))
     parts_of_X = tuple(ParquetInputs(rows, public, encoding) for rows in ranges)
     X = BlockTable(public, len(public), parts_of_X, encoding)
     if output is None:
@@ -286,6 +303,22 @@ def scan(
     flat = isinstance(output, str)
     parts = tuple(ParquetOutputs(rows, private, flat) for rows in ranges)
     return X, BlockColumn(private, len(private), flat, parts)
+
+
+def files_of(table: BlockTable) -> str | None:
+    """Return what the rows of a table are known by: which of which files, as these are now.
+
+    None if they do not all come from files that are there.
+    """
+    parts = [part for part in table.parts if isinstance(part, ParquetInputs)]
+    known = hashlib.sha256(repr((table.names, table.inputs)).encode())
+    try:
+        changed = {path: os.stat(path).st_mtime_ns for path in {p.source.file.path for p in parts}}
+    except OSError:
+        return None
+    for part in parts:
+        known.update(repr((part.source, part.names, changed[part.source.file.path])).encode())
+    return known.hexdigest() if len(parts) == len(table.parts) else None
 
 
 def narrowed(table: BlockTable, names: tuple[str, ...]) -> BlockTable:

@@ -37,6 +37,9 @@ class InputPart(Protocol):
     def read(self) -> Array:
         """Return (rows, L) finite numbers, encoded; errors name the part and the column."""
 
+    def raw(self) -> Any:
+        """Return all columns as they are, where they are private: only ``privacy`` may look."""
+
 
 class OutputPart(Protocol):
     """The private values of the same rows.  Only ``privacy`` may read them."""
@@ -135,8 +138,11 @@ def check_aligned(X: BlockTable, y: BlockColumn) -> None:
 
 def finite(values: Array, names: Sequence[object] | None, where: str) -> Array:
     """Return public inputs as they are, or name the column that does not hold numbers alone."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return values
     good = np.isfinite(values)
-    if good.all():
+    if good.all():  # their sum is too large
         return values
     place = int(np.argmin(good.all(axis=0)))
     missing = int(np.isnan(values[:, place]).sum())

@@ -40,7 +40,7 @@ from cloakgp.estimators.search.folds import (
     plan_candidate,
     split_rows,
 )
-from cloakgp.estimators.steps import mechanisms_for
+from cloakgp.estimators.steps import mechanisms_for, refuse_conversion
 from cloakgp.estimators.whole_rows import refuse_rows
 from cloakgp.privacy import (
     Budget,
@@ -295,6 +295,7 @@ def _noise(
 def _whole_budget(search: SearchSettings, noise: str) -> SearchBudget:
     """Return the budget of a release that nothing has to be chosen for."""
     total, estimator = as_float("epsilon", search.epsilon), search.estimator
+    refuse_conversion(estimator, True, "a private search")
     if search.split is not None and estimator.calibration != "analytic":
         raise ParameterError("split needs {calibration:'analytic'}; give both budgets instead")
     release = as_float("epsilon", estimator.epsilon) if search.split is None else total

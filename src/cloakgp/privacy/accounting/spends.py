@@ -69,12 +69,26 @@ class Spend:
         spend : Spend
             Pure for Laplace noise.
         """
-        # √2 or 2 times as far, for replacing, as for adding or removing
-        more = rows_sensitivity("replace", 1, budget.norm)
-        more /= rows_sensitivity(neighbours, 1, budget.norm)
         if budget.mechanism == "laplace":
-            return cls("pure", more * budget.epsilon)
-        return cls.gaussian(budget.sigma / more)
+            return cls("pure", budget.epsilon).replacing(neighbours)
+        return cls.gaussian(budget.sigma).replacing(neighbours)
+
+    def replacing(self, neighbours: Neighbours) -> Spend:
+        """Return what a spend for these neighbours is where one person is replaced.
+
+        Parameters
+        ----------
+        neighbours : {"replace", "add-remove"}
+            For which this is the spend.
+
+        Returns
+        -------
+        spend : Spend
+            √2 times the size for Gaussian noise, else 2 times, if it was for adding or removing.
+        """
+        norm = 2 if self.kind == "gaussian" else 1
+        more = rows_sensitivity("replace", 1, norm) / rows_sensitivity(neighbours, 1, norm)
+        return Spend(self.kind, more * self.size)
 
     @classmethod
     def gaussian(cls, sigma: float) -> Spend:

@@ -20,7 +20,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakgp.privacy.mechanism.bins import UNREADABLE, Batch, read_by_workers
+from cloakgp.errors import KILLED
+from cloakgp.privacy.mechanism.bins import (
+    EXACT_FLOATS,
+    UNANSWERED,
+    UNREADABLE,
+    Batch,
+    read_by_workers,
+)
 from cloakgp.privacy.mechanism.budget import Mechanism
 from cloakgp.privacy.mechanism.contributions import owner_codes
 from cloakgp.privacy.mechanism.numbers import as_whole
@@ -45,6 +52,12 @@ NO_BINS = "places must be whole numbers, one for each row: those of bins, or -1"
 UNOWNED = (
     "groups must name the owner of each row of X, by numbers or by strings, without missing entries"
 )
+UNSUMMED = (
+    "the rows could not be summed, or not be sent to a worker; there may be too little memory: try "
+    "smaller blocks, or fewer workers"
+)
+#: All that an error says: what others say may tell how many rows there are, or quote one.
+SAID = (UNREADABLE, NO_BINS, UNUSABLE, UNOWNED, UNSUMMED, UNANSWERED, KILLED)
 
 
 # Proof: whole_rows.md
@@ -122,8 +135,18 @@ class WholeRows:
         keep = None if self.groups is None else partial(rows_at_random, self.groups, self.max_rows)
         read = partial(_sum_shares, kind=kind, bins=self.bins, most=most, keep=keep)
         total = np.zeros((self.bins, share_columns(kind)), dtype=object)
-        for block in read_by_workers(read, self.batches):
-            total = total + block.astype(object)
+        problem: str | None = None
+        try:
+            # One block is read here: what cannot be sent to a worker need not be.
+            alone = len(self.batches) == 1
+            for block in map(read, self.batches) if alone else read_by_workers(read, self.batches):
+                if isinstance(block, str):
+                    raise ValueError(block)
+                total += block
+        except Exception as error:
+            problem = str(error) if str(error) in SAID else UNSUMMED
+        if problem is not None:  # raised here: a context would be shown, too
+            raise ValueError(problem)
         sums: list[list[int]] = total.tolist()
         return sums
 
@@ -196,8 +219,21 @@ def rows_at_random(groups: ArrayLike, most: int, people: int) -> NDArray[np.intp
 
 
 # Proof: whole_rows.md
-def _sum_shares(batch: Batch, *, kind: Kind, bins: int, most: int, keep: Any) -> Integers | str:
+def _sum_shares(
+    batch: Batch, *, kind: Kind, bins: int, most: int, keep: Any
+) -> NDArray[np.object_] | str:
     """Read one block and return its sums; what is wrong with it is said without a number."""
+    try:
+        return _read_shares(batch, kind, bins, most, keep)
+    except Exception:  # NumPy says how many rows it has no memory for
+        return UNSUMMED
+
+
+# Proof: whole_rows.md
+def _read_shares(
+    batch: Batch, kind: Kind, bins: int, most: int, keep: Any
+) -> NDArray[np.object_] | str:
+    """Read one block and return its sums, or what is wrong with it."""
     try:
         at = np.asarray(batch.places())
         private = batch.outputs()
@@ -218,6 +254,19 @@ def _sum_shares(batch: Batch, *, kind: Kind, bins: int, most: int, keep: Any) ->
         at, u = at[kept], u[kept]
     shares = np.column_stack([u, most - u]) if u.shape[1] == 1 else u
     inside = at >= 0
-    W = np.zeros((bins, shares.shape[1]), dtype=np.int64)
-    np.add.at(W, at[inside], shares[inside])
+    return _add_up(at[inside], shares[inside], bins, most)
+
+
+# Proof: whole_rows.md
+def _add_up(
+    at: NDArray[np.integer[Any]], shares: Integers, bins: int, most: int
+) -> NDArray[np.object_]:
+    """Return the sum of shares in 0..``most`` in each bin, in Python's integers."""
+    W = np.zeros((bins, shares.shape[1]), dtype=object)
+    # Sums of so many shares are exact in floating point, and those of more leave int64.
+    exact = max(1, EXACT_FLOATS // most)
+    for some in (slice(start, start + exact) for start in range(0, len(at), exact)):
+        for column in range(shares.shape[1]):
+            sums = np.bincount(at[some], shares[some, column], minlength=bins)
+            W[:, column] += sums.astype(np.int64).astype(object)
     return W

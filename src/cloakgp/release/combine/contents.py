@@ -37,10 +37,10 @@ from cloakgp.release.file.manifest import (
 )
 from cloakgp.release.file.model import PriorCodec, read_kernel
 from cloakgp.release.file.schema import Section, check_array_names, to_json, typed
-from cloakgp.release.published import Published
 
 if TYPE_CHECKING:
-    from cloakgp.release.combine.combination import Combination
+    from cloakgp.release.kinds import Combination
+    from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -161,7 +161,7 @@ def count_member_sizes(manifest: CombinedManifest, arrays: Arrays) -> list[Sizes
 
 
 def combined_from_archive(
-    manifest: dict[str, Any], arrays: Arrays, members: Sequence[Published]
+    manifest: dict[str, Any], arrays: Arrays, members: Sequence[Release]
 ) -> dict[str, Any]:
     """Return the fields of a combination whose releases have been read and checked."""
     checked = typed(own_fields(manifest), CombinedManifest)

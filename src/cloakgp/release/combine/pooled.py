@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -26,10 +26,12 @@ from cloakgp.privacy import Budget, Spend, total_guarantee
 from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.diagnostics import has_default_family
 from cloakgp.release.outputs import Counts, Outcome, Rate
-from cloakgp.release.published import Published
 from cloakgp.release.settings import same_setting
 from cloakgp.release.spec import Array, PooledRows, ReleaseSpec, at_prior_mean
 from cloakgp.release.statement import round_up
+
+if TYPE_CHECKING:
+    from cloakgp.release.release import Release
 
 #: Whether a person may be in several of the releases.
 Overlap = Literal["unknown", "disjoint"]
@@ -47,12 +49,12 @@ def check_overlap(people: str) -> Overlap:
     return people  # type: ignore[return-value]
 
 
-def common_delta(members: Sequence[Published]) -> float:
+def common_delta(members: Sequence[Release]) -> float:
     """Return the δ that everything together is stated for: the largest of the releases."""
     return max(member.delta for member in members)
 
 
-def joint_epsilon(members: Sequence[Published], people: Overlap) -> float:
+def joint_epsilon(members: Sequence[Release], people: Overlap) -> float:
     """Return the ε that holds for everybody, at ``common_delta`` the releases."""
     if people == "disjoint":
         return max(member.total_epsilon for member in members)
@@ -61,7 +63,7 @@ def joint_epsilon(members: Sequence[Published], people: Overlap) -> float:
     return round_up(total_guarantee(joint_spends(members), common_delta(members)), DIGITS)
 
 
-def joint_spends(members: Sequence[Published]) -> tuple[Spend, ...]:
+def joint_spends(members: Sequence[Release]) -> tuple[Spend, ...]:
     """Return what a person has paid who is in all of the releases.
 
     Choices come last, where they count most: they may have been made after other releases were
@@ -77,16 +79,9 @@ COINCIDENCE = 1e-9
 MOST_MEMBERS = 40
 
 
-def gathered_members(releases: Iterable[Any]) -> tuple[Published, ...]:
+def gathered_members(releases: Iterable[Release]) -> tuple[Release, ...]:
     """Return the releases to combine, those of earlier combinations one by one; or refuse them."""
-    given = [releases] if isinstance(releases, Published) else list(releases)
-    for each in given:
-        if not isinstance(each, Published):
-            raise TypeError(
-                f"releases must be releases, such as those of Release.load(path) or of a fitted "
-                f"estimator's release_, got a {type(each).__name__}"
-            )
-    members = tuple(member for each in given for member in each.members)
+    members = tuple(member for each in releases for member in each.members)
     if not 2 <= len(members) <= MOST_MEMBERS:
         raise ValueError(
             f"releases are {len(members)} in all; give from two to {MOST_MEMBERS} different ones"
@@ -102,7 +97,7 @@ def gathered_members(releases: Iterable[Any]) -> tuple[Published, ...]:
     return members
 
 
-def fingerprint(release: Published) -> str:
+def fingerprint(release: Release) -> str:
     """Return a hash of everything that was published, by which a copy is known again."""
     digest = hashlib.sha256()
     for sketch, noisy in release.parts:
@@ -112,7 +107,7 @@ def fingerprint(release: Published) -> str:
     return digest.hexdigest()
 
 
-def _is_unique(release: Published) -> bool:
+def _is_unique(release: Release) -> bool:
     """Tell whether only a copy could show the same: noise on few whole numbers may come again.
 
     Two draws of P(x) ∝ e^(−|x|/scale) are alike with probability tanh²(1/2 scale)/tanh(1/scale).
@@ -128,7 +123,7 @@ def _is_unique(release: Published) -> bool:
     return chance < math.log(COINCIDENCE)
 
 
-def _check_different(members: tuple[Published, ...]) -> None:
+def _check_different(members: tuple[Release, ...]) -> None:
     """Refuse the same release twice: its noise would be taken for that of two."""
     ids = [m.release_id for m in members]
     prints = [fingerprint(m) if _is_unique(m) else m.release_id for m in members]
@@ -141,13 +136,18 @@ def _check_different(members: tuple[Published, ...]) -> None:
                 )
 
 
-def _check_alike(first: Published, other: Published, number: int) -> None:
+def _check_alike(first: Release, other: Release, number: int) -> None:
     """Refuse what cannot be about the same function."""
     one, two = first.spec, other.spec
     where = f"releases 1 and {number} cannot be combined"
     if type(one.outcome) is not type(two.outcome):
         raise ValueError(
             f"{where}: one is of {one.task}, the other of {two.task}; combine those of one task"
+        )
+    if one.privacy_unit != two.privacy_unit:
+        raise ValueError(
+            f"{where}: one protects each {one.privacy_unit.one}, the other each "
+            f"{two.privacy_unit.one}, so no guarantee of both together is known"
         )
     for what, ours, theirs in (
         ("inputs", one.feature_names, two.feature_names),
@@ -210,7 +210,7 @@ class SharedPrior:
     approximation: Literal["exact"] | Approximation = "exact"
 
 
-def shared_prior(members: Sequence[Published], learn: bool = False) -> SharedPrior:
+def shared_prior(members: Sequence[Release], learn: bool = False) -> SharedPrior:
     """Return the prior of several releases, by a public rule; ``learn`` asks for the default."""
     specs = [member.spec for member in members]
     lo, hi = spanned(members)
@@ -242,7 +242,7 @@ def _of_family(family: Family, unit: Array) -> SharedPrior:
     return SharedPrior(family.build_kernel(most), family, np.zeros_like(unit), unit)
 
 
-def _fixed(members: Sequence[Published]) -> SharedPrior:
+def _fixed(members: Sequence[Release]) -> SharedPrior:
     first = members[0].spec
     for number, member in enumerate(members[1:], start=2):
         if not same_setting(first.kernel, member.spec.kernel):
@@ -281,7 +281,7 @@ def _number(kernel: Any, known: list[Any]) -> int:
     return len(known) - 1
 
 
-def _mean(members: Sequence[Published], prior: SharedPrior) -> Array:
+def _mean(members: Sequence[Release], prior: SharedPrior) -> Array:
     """Return the prior mean of f: that of people, if releases do not agree.
 
     Bounds and exposures have defaults of their own, so small differences are common.  Differences
@@ -317,7 +317,7 @@ def _prior_std(X: Array, prior: SharedPrior) -> float:
     )
 
 
-def _approximation(members: Sequence[Published]) -> dict[str, Any]:
+def _approximation(members: Sequence[Release]) -> dict[str, Any]:
     """Return how everybody's inputs are used: as they are, or through inducing inputs of all."""
     kinds = {member.spec.approximation for member in members}
     if kinds == {"exact"} and sum(len(m.spec.X) for m in members) <= MOST_EXACT:
@@ -330,13 +330,13 @@ def _approximation(members: Sequence[Published]) -> dict[str, Any]:
     return {"inducing": points, "approximation": "dtc" if kinds == {"dtc"} else "fitc"}
 
 
-def spanned(members: Sequence[Published]) -> tuple[Array, Array]:
+def spanned(members: Sequence[Release]) -> tuple[Array, Array]:
     """Return the bounds that hold those of all releases."""
     lo = np.min([member.spec.lo for member in members], axis=0)
     return lo, np.max([member.spec.hi for member in members], axis=0)
 
 
-def stack_rows(members: Sequence[Published]) -> tuple[Array, Array | None]:
+def stack_rows(members: Sequence[Release]) -> tuple[Array, Array | None]:
     """Return the rows of all models, and how many people are at each, if that is not one."""
     specs = [member.spec for member in members]
     X = np.vstack([each.X for each in specs])
@@ -346,7 +346,7 @@ def stack_rows(members: Sequence[Published]) -> tuple[Array, Array | None]:
     return X, np.concatenate(counts)
 
 
-def pooled_spec(members: Sequence[Published], prior: SharedPrior) -> ReleaseSpec:
+def pooled_spec(members: Sequence[Release], prior: SharedPrior) -> ReleaseSpec:
     """Return the specification of several releases together, under one prior."""
     specs = [member.spec for member in members]
     _check_memory(members, prior)
@@ -373,6 +373,7 @@ def pooled_spec(members: Sequence[Published], prior: SharedPrior) -> ReleaseSpec
         feature_names=specs[0].feature_names,
         inputs=specs[0].inputs,
         outcome=_outcome(members),
+        privacy_unit=specs[0].privacy_unit,
     )
     return pooled if pooled.likelihood is None else at_prior_mean(pooled)
 
@@ -383,7 +384,7 @@ def _no_noise(delta: float) -> Budget:
     return Budget(np.inf, delta)
 
 
-def _model(members: Sequence[Published], prior: SharedPrior) -> LinearModel:
+def _model(members: Sequence[Release], prior: SharedPrior) -> LinearModel:
     X, counts = stack_rows(members)
     if prior.family is not None:
         most = max(prior.family.settings, key=lambda setting: setting.weight)
@@ -404,7 +405,7 @@ def _model(members: Sequence[Published], prior: SharedPrior) -> LinearModel:
     return SparseModel(prior.kernel, X, noise, prior.inducing, prior.approximation, counts)
 
 
-def _outcome(members: Sequence[Published]) -> Outcome:
+def _outcome(members: Sequence[Release]) -> Outcome:
     first = members[0].spec.outcome
     if not isinstance(first, Counts):
         return first
@@ -416,7 +417,7 @@ def _outcome(members: Sequence[Published]) -> Outcome:
     return Counts(exposure, np.concatenate(caps).astype(np.int64), rate)
 
 
-def _workload(members: Sequence[Published]) -> tuple[Array, Array]:
+def _workload(members: Sequence[Release]) -> tuple[Array, Array]:
     """Return the points that matter to any of the releases, weighed by their people."""
     people = np.array([member.spec.people for member in members], dtype=np.float64)
     share = people / people.sum()
@@ -428,7 +429,7 @@ def _workload(members: Sequence[Published]) -> tuple[Array, Array]:
     return points, weights / weights.sum()
 
 
-def _check_memory(members: Sequence[Published], prior: SharedPrior) -> None:
+def _check_memory(members: Sequence[Release], prior: SharedPrior) -> None:
     """Refuse what would take more memory than there is anywhere."""
     rows = sum(len(part.sketch.matrix) for member in members for part in member.parts)
     people = sum(len(member.spec.X) for member in members)

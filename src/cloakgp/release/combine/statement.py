@@ -19,11 +19,12 @@ from cloakgp.release.statement import (
     round_up,
     rows_counted,
     rows_left_out,
+    same_in_other_units,
 )
 
 if TYPE_CHECKING:
-    from cloakgp.release.combine.combination import Combination
-    from cloakgp.release.published import Published
+    from cloakgp.release.kinds import Combination
+    from cloakgp.release.release import Release
 
 #: People who are in several releases, and what that means for bands.
 OVERLAP = (
@@ -45,11 +46,16 @@ def combined_statement(combination: Combination) -> str:
         _made(combination),
         _checking(combination),
     ]
-    return "\n\n".join(sections) + "\n"
+    spec = combination.spec
+    return spec.privacy_unit.told("\n\n".join(sections) + "\n", spec.names)
 
 
-def for_whom(combination: Published) -> str:
+def for_whom(combination: Release) -> str:
     """Say on one line what is guaranteed to whom."""
+    return combination.spec.privacy_unit.told(_for_whom(combination))
+
+
+def _for_whom(combination: Release) -> str:
     if not combination.private:
         return "none: these are trials"
     total = f"epsilon={shown(combination.total_epsilon)}, delta={combination.delta:g}"
@@ -77,7 +83,7 @@ def _published(combination: Combination) -> str:
     )
 
 
-def _line(number: int, member: Published) -> str:
+def _line(number: int, member: Release) -> str:
     guarantee = "not private"
     if member.private:
         guarantee = f"epsilon = {shown(member.total_epsilon)}, delta = {member.delta:g}"
@@ -90,7 +96,7 @@ def _line(number: int, member: Published) -> str:
     )
 
 
-def _chosen_bounds(member: Published) -> str:
+def _chosen_bounds(member: Release) -> str:
     """Say how the bounds of one release were chosen, if they were not set beforehand."""
     chosen = member.bounds_choice
     if chosen is None:
@@ -166,7 +172,7 @@ def _meaning(combination: Combination) -> str:
     if all(spend.kind == "gaussian" for spends in combination.cases for spend in spends):
         sigma = 1.0 / max(total_mu(spends) for spends in combination.cases)
     listed = figures(combination.epsilon, combination.delta, sigma)
-    return f"## What the figures mean\n\n{said}\n\n{listed}"
+    return f"## What the figures mean\n\n{said}\n\n{listed}\n\n{same_in_other_units(combination)}"
 
 
 def _made(combination: Combination) -> str:

@@ -14,8 +14,8 @@ from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
 from cloakgp.release.verify import FILE_ALONE, Check, VerificationReport, verify
 
 if TYPE_CHECKING:
-    from cloakgp.release.combine.combination import Combination
-    from cloakgp.release.published import Published
+    from cloakgp.release.kinds import Combination
+    from cloakgp.release.release import Release
 
 
 def verify_combination(
@@ -49,7 +49,7 @@ def verify_combination(
     return VerificationReport(tuple(checks), tuple(warnings), scope, signature)
 
 
-def _member(number: int, member: Published, report: VerificationReport) -> Check:
+def _member(number: int, member: Release, report: VerificationReport) -> Check:
     """Say what was found of one release; whether it is private is said of all together."""
     failed = [c for c in report.checks if not c.passed and c.name != "privacy"]
     detail = "; ".join(f"{check.name}: {check.detail}" for check in failed)
@@ -63,7 +63,7 @@ def _member(number: int, member: Published, report: VerificationReport) -> Check
     return Check(f"release {number}", not failed, detail, unknown)
 
 
-def _hash_of(member: Published) -> str:
+def _hash_of(member: Release) -> str:
     """Return the hash of the file of one release, which is the one that its publisher has."""
     try:
         digest = compute_digests(*to_archive(member))["sha256"]

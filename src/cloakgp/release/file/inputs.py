@@ -153,12 +153,14 @@ class BoxCodec(Section, frozen=True, omit_defaults=True):
     ranges: list[tuple[Number, Number] | None]
     parts: list[Count]
     max_rows: Count = 1
+    owned: bool = False
 
     @classmethod
     def of(cls, rows: ProtectedRows) -> BoxCodec:
         """Return what a file says of whole rows."""
         box = rows.box
-        return cls(rows.neighbours, rows.people, [*box.ranges], [*box.parts], rows.max_rows)
+        parts = [*box.ranges], [*box.parts]
+        return cls(rows.neighbours, rows.people, *parts, rows.max_rows, rows.owned)
 
     def read(self, columns: Columns) -> ProtectedRows:
         """Return what is public of whole rows, or refuse a box that none can be."""
@@ -177,7 +179,9 @@ class BoxCodec(Section, frozen=True, omit_defaults=True):
                 raise ReleaseFileError(f"a box of {box.grid.bins} bins is too large")
         except ValueError as error:
             raise ReleaseFileError(f"the box is not sound: {error}") from None
-        return ProtectedRows(box, self.neighbours, self.people, self.max_rows)
+        if self.max_rows > 1 and not self.owned:
+            raise ReleaseFileError("the box limits the rows of people whose rows nobody named")
+        return ProtectedRows(box, self.neighbours, self.people, self.max_rows, self.owned)
 
 
 def check_bins(rows: ProtectedRows, arrays: Arrays) -> None:

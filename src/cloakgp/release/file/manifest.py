@@ -54,10 +54,11 @@ from cloakgp.release.file.schema import (
     typed,
 )
 from cloakgp.release.outputs import OUTCOMES, Counts, Numbers, Outcome, Rate, Said, Task
+from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
 if TYPE_CHECKING:
-    from cloakgp.release.published import Published
+    from cloakgp.release.release import Release
 
 Arrays = dict[str, NDArray[Any]]
 Version = Annotated[str, Meta(pattern=r"^[0-9]{1,6}(\.[0-9A-Za-z+]{1,30}){0,6}\Z")]
@@ -103,6 +104,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
     inputs: Annotated[list[ColumnCodec], Meta(min_length=1)] | None = None  # None: plain numbers
     rate: Rate = "mean"  # of counts, what is predicted; files of 0.1.0 and 0.2.0 do not speak of it
     box: BoxCodec | None = None  # None: inputs are public
+    privacy_unit: tuple[str, str] | None = None  # None: people are protected
 
     def check(self, arrays: Arrays) -> None:
         """Raise ``ReleaseFileError`` at the first thing that no release can hold."""
@@ -116,6 +118,8 @@ class Manifest(Head, frozen=True, omit_defaults=True):
         self.guarantee.check()
         self.bounds.check(self.prior)
         kind.check_said(self.said)
+        if self.privacy_unit is not None:
+            PrivacyUnit.of(self.privacy_unit)
         if self.rate != "mean" and kind is not Counts:
             raise ReleaseFileError(f"rate={self.rate!r} belongs to releases of counts alone")
         if self.bounds_choice is not None:
@@ -197,13 +201,13 @@ class Manifest(Head, frozen=True, omit_defaults=True):
 # ----------------------------------------------------------------------------------------- writing
 
 
-def to_archive(release: Published) -> tuple[dict[str, Any], Arrays]:
+def to_archive(release: Release) -> tuple[dict[str, Any], Arrays]:
     """Return everything public that a stranger needs, and nothing else."""
     prior, arrays = encode_prior(release.spec)
     return to_json(_manifest(release, prior)), _arrays(release) | arrays
 
 
-def check_facts(release: Published) -> None:
+def check_facts(release: Release) -> None:
     """Refuse a release that no file can hold; the kernel need not be one that a file can hold."""
     prior, arrays = encode_prior(release.spec, kernels=False)
     check_fields(to_json(_manifest(release, prior)), _arrays(release) | arrays)
@@ -230,7 +234,7 @@ def encode_prior(spec: ReleaseSpec, *, kernels: bool = True) -> tuple[PriorCodec
     return prior, arrays
 
 
-def _manifest(release: Published, prior: PriorCodec) -> Manifest:
+def _manifest(release: Release, prior: PriorCodec) -> Manifest:
     spec, choice, bounds = release.spec, release.selection, release.bounds_choice
     return Manifest(
         cloakgp_version=release.version,
@@ -261,10 +265,11 @@ def _manifest(release: Published, prior: PriorCodec) -> Manifest:
         inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
         rate=spec.outcome.rate if isinstance(spec.outcome, Counts) else "mean",
         box=None if spec.rows is None else BoxCodec.of(spec.rows),
+        privacy_unit=None if spec.privacy_unit == PERSON else (*spec.privacy_unit,),
     )
 
 
-def _arrays(release: Published) -> Arrays:
+def _arrays(release: Release) -> Arrays:
     """Return all arrays but those of the prior."""
     spec = release.spec
     arrays: Arrays = {"X": spec.X, "points": spec.points, "weights": spec.weights}
@@ -364,6 +369,7 @@ def _read(manifest: Manifest, arrays: Arrays) -> dict[str, Any]:
         limit=None if manifest.rows is None else manifest.rows.read(),
         inputs=read_columns(manifest.inputs, manifest.feature_names),
         outcome=manifest.outcome(at_nodes),
+        privacy_unit=PrivacyUnit(*(manifest.privacy_unit or PERSON)),
     )
     first, *later = manifest.grid.read(arrays, manifest.guarantee)
     choice, bounds = manifest.selection, manifest.bounds_choice
