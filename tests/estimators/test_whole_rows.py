@@ -210,18 +210,22 @@ def test_of_many_numbers_those_named_first_are_cut_more_often(numbers, monkeypat
 
 
 @pytest.mark.parametrize("numbers", [1, 3, 4, 10])
-def test_each_bin_has_a_point_of_its_own_that_lies_in_it(numbers, monkeypatch):
+def test_the_middle_of_each_bin_lies_in_it(numbers, monkeypatch):
     monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 1024)
     box = read_box([(-1, 3)] * numbers)
     assert np.array_equal(box.grid.places(list(box.codes.T)), np.arange(box.grid.bins))
-    off = (box.codes + 1) / 4 * box.parts % 1.0 - 0.5
-    if numbers <= 3:
-        assert np.abs(off).max() < 1e-9  # the middle
-    else:  # evenly over the bins
-        assert np.abs(off.mean(axis=0)).max() < 0.02
-        assert np.all(np.abs(off.var(axis=0) - 1 / 12) < 0.01)
-        levels = read_box([["a", "b"], *[(0, 1)] * 4]).codes[:, 0]
-        assert set(levels) == {0.0, 1.0, 2.0}
+
+
+def test_functions_of_many_private_inputs_may_be_additive(monkeypatch):
+    """A sum of as many functions as there are inputs, which no other family has."""
+    for box, wanted in ((MANY, 2), (dict(list(MANY.items())[1:]), 0)):
+        family = maker(box=box, mechanism="laplace").plan(people=N).spec.family
+        sums = {
+            tuple(number for number, _ in setting.variances)
+            for setting in family.settings
+            if len(setting.variances) == len(box)
+        }
+        assert len(sums) == wanted
 
 
 def test_a_release_with_many_inputs_can_do_all_that_others_can(tmp_path):

@@ -32,10 +32,8 @@ Range = tuple[float, float]
 MOST_INPUTS = 10
 #: Bins of all inputs together, at most, and of one number; each number has at least so many.
 MOST_BINS, MOST_PARTS, LEAST_PARTS = 1024, 256, 2
-#: Bins of more numbers than this are coarse: the points that stand for them are spread over them,
-#: by these steps for each number in turn (square roots of primes).
+#: Bins of more numbers than this are coarse.
 FINE_NUMBERS = 3
-STEPS = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0])
 #: What dates of a box are counted from, as the core does.
 EPOCH = "1970-01-01"
 #: The level of all that no level names.
@@ -63,24 +61,12 @@ class Box:
 
     @cached_property
     def codes(self) -> Array:
-        """A point in each bin, one number for each input, in the order of the core.
-
-        It is the middle, or, where bins are coarse, spread evenly over all bins together, so that
-        what f is on average over a cell is what it is on average at its points.
-        """
+        """The middle of each bin, one number for each input, in the order of the core."""
         middles = [
             np.arange(float(parts)) if each is None else _middles(*each, parts)
             for each, parts in zip(self.ranges, self.parts, strict=True)
         ]
-        codes = np.stack(np.meshgrid(*middles, indexing="ij"), axis=-1).reshape(-1, len(middles))
-        widths = [
-            0.0 if each is None else (each[1] - each[0]) / parts
-            for each, parts in zip(self.ranges, self.parts, strict=True)
-        ]
-        if not self.coarse:
-            return codes
-        steps = np.outer(np.arange(1, len(codes) + 1), STEPS[: len(widths)])
-        return np.asarray(codes + (steps % 1.0 - 0.5) * widths)
+        return np.stack(np.meshgrid(*middles, indexing="ij"), axis=-1).reshape(-1, len(middles))
 
     @property
     def coarse(self) -> bool:
