@@ -5,21 +5,25 @@
 
 A crossing is a call from one file of the package into another, with whatever other libraries do in
 between left out.  A two-way pair is a pair of files of which each calls into the other during one
-job: a reader who follows the job walks in a circle there.  The guard around public entries
-(``threads``) counts as another library: it calls what it guards and does nothing else.
+job: a reader who follows the job walks in a circle there.  To read a property of a value is to look
+at it and not to walk on, so properties make visits and crossings, and no two-way pairs.  What is
+wrapped around public entries (``threads``, and old names of keywords in ``estimators/parameters``)
+counts as another library: it calls what it wraps and does nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from functools import cached_property
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -31,18 +35,24 @@ from cloakgp.datasets import make_heights
 from cloakgp.release.release import Release
 
 ROOT = Path(cloakgp.__file__).parent
+#: Functions around public entries.
+WRAPPERS = {str(ROOT / "threads.py"), str(ROOT / "estimators" / "parameters.py")}
 
 
-def walk(job: Callable[[], object], place: Callable[[str], str]) -> Counter[tuple[str, str]]:
+def walk(
+    job: Callable[[], object], place: Callable[[str], str], skipped: Set[CodeType] = frozenset()
+) -> Counter[tuple[str, str]]:
     """Run a job and count the calls from one place of the package into another."""
     crossings: Counter[tuple[str, str]] = Counter()
 
     def ours(name: str) -> bool:
-        return name.startswith(str(ROOT)) and name != str(ROOT / "threads.py")
+        return name.startswith(str(ROOT)) and name not in WRAPPERS
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_code.co_filename
         if event != "call" or not ours(name) or frame.f_code.co_name == "<module>":
+            return
+        if frame.f_code in skipped:
             return
         caller = frame.f_back
         while caller is not None and not ours(caller.f_code.co_filename):
@@ -56,6 +66,26 @@ def walk(job: Callable[[], object], place: Callable[[str], str]) -> Counter[tupl
     finally:
         sys.setprofile(None)
     return crossings
+
+
+def properties() -> set[CodeType]:
+    """Return the code of every property of the package's classes."""
+    modules = [m for name, m in sys.modules.items() if name.split(".")[0] == "cloakgp"]
+    members = [
+        member
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type)
+        for member in vars(kind).values()
+    ]
+    getters = [m.fget for m in members if isinstance(m, property)]
+    getters += [m.func for m in members if isinstance(m, cached_property)]
+    return {inspect.unwrap(getter).__code__ for getter in getters if getter is not None}
+
+
+def ways_back(found: Counter[tuple[str, str]]) -> list[str]:
+    """Return the pairs of places of which each calls into the other."""
+    return sorted(f"{a} ↔ {b}" for a, b in found if a < b and (b, a) in found)
 
 
 def lines_of_code(text: str) -> int:
@@ -134,7 +164,7 @@ def jobs(folder: Path, count: int = 60) -> dict[str, Callable[[], object]]:
     )
     saved = folder / "saved.cloakgp"
     PrivateGPRegressor(bounds=(40, 200)).fit(X, y).release_.save(saved)
-    release, *fresh = [Release.load(saved) for _ in range(3)]
+    release, *fresh = [Release.load(saved) for _ in range(4)]
     points = pd.DataFrame({"age": np.linspace(0, 80, 5)})
     command = ["release", str(data), "--inputs", "age", "--output", "height_cm"]
     command += ["--bounds", "40,200", "--out", str(folder / "out"), "--yes", "--force"]
@@ -170,8 +200,7 @@ def main() -> None:
             job()  # imports and caches
             found = walk(job, place)
             visited = {side for pair in found for side in pair}
-            both = sorted(f"{a} ↔ {b}" for a, b in found if a < b and (b, a) in found)
-            circles[name] = both
+            both = circles[name] = ways_back(walk(job, place, properties()))
             print(f"| {name} | {len(visited)} | {sum(found.values()):,} | {len(both)} |")
     for name, both in circles.items():
         for pair in both:

@@ -31,6 +31,7 @@ EXPECTED = (
         "Against what people would use instead: classification",
         "beyond the paper",
     ),
+    ("compare-rows", "Whole rows: inputs private, too", "beyond the paper"),
     ("classes-and-counts", "Ten classes, and counts", "beyond the paper"),
     ("bounds", "Bounds chosen privately", "beyond the paper"),
     ("combined", "Releases that add up", "beyond the paper"),

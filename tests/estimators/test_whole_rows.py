@@ -733,9 +733,7 @@ def test_every_sentence_says_what_is_protected_and_for_which_relation():
         assert "Each person's whole row" in said
         assert f"for {words} one person's row" in said
         assert "they are public" not in said
-        assert ("how many people there are." in said.split("not protected")[1]) == (
-            neighbours == "replace"
-        )
+        assert ("- How many people there are." in said) == (neighbours == "replace")
     outputs = quiet(PrivateGPRegressor(bounds=(40, 200), random_state=0).fit, X[["age"]], Y)
     assert "whole row" not in outputs.release_.statement()
 

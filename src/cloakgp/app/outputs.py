@@ -145,9 +145,10 @@ def far_outside(release: Release, frame: pd.DataFrame) -> str:
             far |= outside
     if not far.any():
         return ""
+    where = "far from everybody" if spec.rows is None else "far outside of the box"
     return (
-        f"{int(far.sum())} of {len(frame)} points lie far from everybody ({', '.join(ranges)}): "
-        "there the prediction is what the model expects, and not what it was told"
+        f"{int(far.sum())} of {len(frame)} points lie {where} ({', '.join(ranges)}): there the "
+        "prediction is what the model expects, and not what it was told"
     )
 
 

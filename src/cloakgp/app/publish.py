@@ -56,7 +56,8 @@ def publish(
     with _new_folder(folder):
         step("Rehearsing all outputs")
         rehearse(job, plan, folder)
-        step("Reading the private column and drawing the noise")
+        what = "table" if job.settings.whole_rows else "private column"
+        step(f"Reading the {what} and drawing the noise")
         state.private = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # other libraries may quote what they warn about

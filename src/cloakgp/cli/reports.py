@@ -83,8 +83,7 @@ def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
         say(console, f"The {len(spec.X)} rows{used} belong to {spec.counted}.")
     say(
         console,
-        f"An attacker who has narrowed one {spec.privacy_unit.one} down to two equally likely "
-        "values would guess right at most "
+        f"{_attacker(spec)} would guess right at most "
         f"{math.ceil(1000.0 * guess_at(spec.budget)) / 10.0:g} % of the time; tossing a coin "
         "gives 50 %.",
     )
@@ -165,6 +164,15 @@ def show_release(
     )
     if settings is not None and (left := what_is_left(settings)):
         say(console, left)
+
+
+def _attacker(spec: ReleaseSpec) -> str:
+    """Say what the best attacker knows, in a few words."""
+    one = spec.privacy_unit.one
+    if spec.rows is not None and spec.rows.neighbours == "add-remove":
+        return f"An attacker to whom one {one} is as likely in the table as not"
+    what = "values" if spec.rows is None else "rows"
+    return f"An attacker who has narrowed one {one} down to two equally likely {what}"
 
 
 def _what_changes(release: Release) -> str:

@@ -16,6 +16,8 @@ LOW_TO_HIGH: ColourMap = ("#2d2a5b", "#2e5a88", "#2f8a8c", "#63b37c", "#b9d56f",
 SURE_TO_UNSURE: ColourMap = ("#f3efe4", "#ead0a4", "#d99f6c", "#b66a52", "#7d3b4b", "#3f1f3c")
 #: From one class to the other of two.
 ONE_TO_OTHER: ColourMap = ("#1f5a91", "#6fa3c8", "#eeece5", "#e0a264", "#b4591f")
+#: From no people to many.
+FEW_TO_MANY: ColourMap = ("#f6f6f1", "#cfe3d6", "#98c6ae", "#58a386", "#2a7560", "#134637")
 #: Where a map of one class begins; its colour is the other end.
 PAPER = "#f7f4ec"
 #: Colours of classes (Okabe and Ito), which begin again after the last.
@@ -26,8 +28,9 @@ CLASSES = (
 #: Lines and marks, by Okabe and Ito, too.
 INK, BLUE, SKY, ORANGE, VERMILION = "#222222", "#0072B2", "#56B4E9", "#E69F00", "#D55E00"
 GREY = "#6E6E6E"
-#: Sky and orange on white, opaque, so that bands look as they do in a legend.
-PALE_BLUE, PALE_ORANGE = "#C9E4F5", "#F7D896"
+GREEN = "#00795A"
+#: Sky, orange and green on white, opaque, so that bands look as they do in a legend.
+PALE_BLUE, PALE_ORANGE, PALE_GREEN = "#C9E4F5", "#F7D896", "#C9E8DC"
 
 
 def class_colour(number: int) -> str:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from cloakgp.drawing.predictions import Predictions
 from cloakgp.drawing.views import Input
-from cloakgp.release.cells import PublishedCells, collect_cells
+from cloakgp.release.cells import PublishedCells, collect_cells, half_bins
+from cloakgp.release.release import Release
 
 Array = NDArray[np.float64]
 
@@ -66,6 +67,23 @@ def collect_marks(predictions: Predictions, inputs: list[Input]) -> list[Marks |
     ]
 
 
+def people_marks(release: Release, inputs: list[Input]) -> Marks | None:
+    """Return noisy numbers of people for each unit, with 95 % of their noise: of whole rows."""
+    cells = collect_cells(release)
+    if len(cells) != 1 or len(inputs) != 1:
+        return None
+    (one,), rows = cells, release.spec.rows
+    assert rows is not None
+    places = _places(one, inputs)
+    if not 0 < len(places) <= MAX_MARKS:
+        return None
+    start, end, middle = (np.array([spot[part] for _, spot in places]) for part in range(3))
+    which = [number for number, _ in places]
+    room = one.shares.sum(axis=1)[which] * rows.box.volume
+    reach = np.full(len(which), one.within * one.people_noise_std) / room
+    return Marks(start, end, middle, one.people[which] / room, reach)
+
+
 def _places(
     cells: PublishedCells, inputs: list[Input]
 ) -> list[tuple[int, tuple[Array, Array, Array]]]:
@@ -83,7 +101,8 @@ def _places(
             for level in np.unique(codes, axis=0):
                 found.append((number, (level - HALF_MARK, level + HALF_MARK, level)))
         elif len(codes):
-            start, end = codes.min(axis=0), codes.max(axis=0)
+            reach = half_bins(cells.spec)
+            start, end = codes.min(axis=0) - reach, codes.max(axis=0) + reach
             middle = 0.5 * (start + end)
             if len(inputs) > 1:
                 often = [_most_frequent(column, weights) for column in codes.T]

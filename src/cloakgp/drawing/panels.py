@@ -6,12 +6,14 @@ Renderers draw these panels as they are, so that a page and a plot of one releas
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakgp.drawing.colours import (
+    FEW_TO_MANY,
     LOW_TO_HIGH,
     ONE_TO_OTHER,
     PAPER,
@@ -20,8 +22,8 @@ from cloakgp.drawing.colours import (
     class_colour,
 )
 from cloakgp.drawing.contours import SMOOTHED, SURE_SMOOTHED
-from cloakgp.drawing.marks import Marks, collect_marks
-from cloakgp.drawing.predictions import Bounds, Predictions, Series
+from cloakgp.drawing.marks import Marks, collect_marks, people_marks
+from cloakgp.drawing.predictions import Bounds, Predictions, Series, people_series, per_unit
 from cloakgp.drawing.views import (
     CURVE_PLACES,
     MIN_OPACITY,
@@ -29,6 +31,7 @@ from cloakgp.drawing.views import (
     Input,
     Plane,
     along,
+    describe_inputs,
     most_varying,
 )
 
@@ -43,8 +46,9 @@ NEAR_VISIBILITY = 0.5
 COLOURED_SHARE = 0.99
 #: Maps of single classes, at most.
 MOST_CLASSES = 7
-#: Bounds of what has none.
+#: Bounds of what has none, and of numbers of people.
 UNBOUNDED: Bounds = (-math.inf, None)
+NO_FEWER: Bounds = (0.0, None)
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,42 @@ def map_panels(predictions: Predictions, plane: Plane, *, clip: bool = True) -> 
         sure = MapPanel("± of the 95 % band", one.reach, SURE_TO_UNSURE, reach)
         pairs.append(MapPair(value, sure))
     return pairs
+
+
+def people_panels(predictions: Predictions, shown: Sequence[CurvePanel]) -> list[CurvePanel]:
+    """Return where people are along the inputs of these panels, of a release of whole rows."""
+    release, inputs = predictions.release, describe_inputs(predictions.release.spec)
+    alone = len(inputs) == 1
+    count = CURVE_PLACES if alone else PANEL_PLACES
+    each = [people_series(release, along(inputs, panel.varied, count)) for panel in shown]
+    limits = 0.0, curve_limits(each, NO_FEWER)[1]
+    return [
+        CurvePanel(
+            varied=panel.varied,
+            input=panel.input,
+            x=panel.x,
+            group=[],
+            series=[one],
+            name=per_unit(release),
+            bounds=NO_FEWER,
+            view=UNBOUNDED,
+            limits=limits,
+            marks=(people_marks(release, inputs),) if alone else (),
+        )
+        for panel, one in zip(shown, each, strict=True)
+    ]
+
+
+def people_maps(predictions: Predictions, plane: Plane) -> tuple[MapPanel, MapPanel]:
+    """Return where people are over both inputs, and how sure that is."""
+    release = predictions.release
+    found, all_seen = people_series(release, plane.points), np.ones(len(plane.points))
+    limits = 0.0, float(np.quantile(found.value, COLOURED_SHARE))
+    reach = uncertainty_limits(found.reach, NO_FEWER, all_seen)
+    return (
+        MapPanel(per_unit(release), found.value, FEW_TO_MANY, limits),
+        MapPanel("± of the 95 % band", found.reach, SURE_TO_UNSURE, reach),
+    )
 
 
 def _class_maps(predictions: Predictions, values: Array) -> MapPair:

@@ -1,6 +1,7 @@
 """What a release predicts at any places, in the units of its outputs: values and their bands.
 
 One class for each way of drawing a release, so that pictures and tables need not know its kind.
+Beside them is where people are, of a release of whole rows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakgp.data.columns import Date
 from cloakgp.release.outputs import Picture
+from cloakgp.release.posterior import people_at
 
 if TYPE_CHECKING:
     from cloakgp.release.kinds import CountRelease, LabelRelease
@@ -223,6 +226,26 @@ PREDICTIONS: dict[Picture, type[Predictions]] = {
 def predictions_of(release: Release) -> Predictions:
     """Return the predictions of a release, to be asked for at places."""
     return PREDICTIONS[release.spec.outcome.picture](release)
+
+
+def people_series(release: Release, points: Array) -> Series:
+    """Return how many people there are at places in codes, of a release of whole rows."""
+    low, value, high = people_at(release, release.spec.at_codes(points), (0.025, 0.5, 0.975))
+    return Series("people", value, low, high)
+
+
+def per_unit(release: Release) -> str:
+    """Say what people are counted for: "people per unit of age", "people per day"."""
+    rows = release.spec.rows
+    assert rows is not None
+    told = [
+        "day" if isinstance(column, Date) else f"unit of {name}"
+        for name, column, each in zip(
+            rows.box.columns.labels, rows.box.inputs, rows.box.ranges, strict=True
+        )
+        if each is not None
+    ]
+    return f"people per {' and '.join(told)}" if told else "people"
 
 
 def _columns(values: Any) -> Array:

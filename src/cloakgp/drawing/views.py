@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,9 @@ TRIAL_PLACES = 7
 #: Further from every person than most people are from each other, a map is faded, down to this
 #: opacity; at least this share of the ranges counts as near.
 NEAR_SHARE, MIN_OPACITY = 0.05, 0.25
+#: Where people are private, a map is faded where there are fewer than this share of the average.
+SPARSE_SHARE = 0.1
+SPARSE = "Colours fade where hardly anybody is, by the numbers of people that were published."
 #: Words by which degrees of latitude and longitude are known, and how far they reach.
 LATITUDE, LONGITUDE = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
 MOST_LATITUDE, MOST_LONGITUDE = 90.0, 180.0
@@ -92,12 +95,17 @@ class Plane:
 
     @classmethod
     def over(cls, spec: ReleaseSpec, inputs: list[Input]) -> Plane:
-        """Return the places of a map over both inputs."""
+        """Return the places of a map over both inputs; of private ones, all are visible."""
         order = across_and_up(inputs)
         drawn = [inputs[at] for at in order]
         x, y, places = grid(drawn)
         points = places[:, list(order)]  # an exchange undoes itself
         return cls(spec, drawn, order, x, y, points, visibility(spec, inputs, points))
+
+    def faded(self, people: Array) -> Plane:
+        """Return the same, faded where hardly anybody is, by estimated densities (MAP_PLACES²,)."""
+        share = people / (SPARSE_SHARE * people.mean())
+        return replace(self, visible=np.clip(share, MIN_OPACITY, 1.0))
 
     @property
     def people(self) -> Array:
@@ -141,11 +149,15 @@ def thinned(places: Array, most: int) -> Array:
 
 
 def describe_inputs(spec: ReleaseSpec) -> list[Input]:
-    """Return the inputs of a release; a range is never a single place."""
+    """Return the inputs of a release; a range is never a single place.
+
+    Of private inputs this is the public box: its ends, its middle, the first level.
+    """
     found = []
     people, points = spec.codes_of(spec.X), spec.codes_of(spec.points)
+    ends = [None] * len(spec.names) if spec.rows is None else spec.rows.box.ranges
     for at, (name, column) in enumerate(zip(spec.names, spec.encoding.columns, strict=True)):
-        values = np.concatenate([people[:, at], points[:, at]])
+        values = np.concatenate([people[:, at], points[:, at], ends[at] or ()])
         values, theirs = (v[~np.isnan(v)] for v in (values, people[:, at]))
         levels = column_levels(column)
         if levels is not None:

@@ -79,7 +79,7 @@ from cloakgp.release.posterior import Clip, Of
 from cloakgp.release.privacy_unit import PrivacyUnit
 from cloakgp.release.release import Release
 from cloakgp.release.settings import copy_settings
-from cloakgp.release.spec import ChosenBounds, ReleaseSpec
+from cloakgp.release.spec import ChosenBounds, ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
 Array = NDArray[np.float64]
@@ -360,9 +360,49 @@ class PrivateGP(BaseEstimator):
         """
         raise NotImplementedError
 
-    def _spec(self, table: Table, declared: Any, budget: Budget) -> ReleaseSpec:
-        """Return the specification of a release; every default comes from what is public."""
+    def _outputs(
+        self, table: Table, declared: Any, budget: Budget
+    ) -> tuple[tuple[LinearModel, Family | None], dict[str, Any]]:
+        """Return the prior of f and what a specification says of this kind of outputs.
+
+        Every default comes from what is public.
+        """
         raise NotImplementedError
+
+    def _spec(self, table: Table, declared: Any, budget: Budget) -> ReleaseSpec:
+        """Return the specification of a release."""
+        (model, family), outputs = self._outputs(table, declared, budget)
+        points, weights = workload(table)
+        design = design_for(self.design, budget.mechanism)
+        if table.protected is not None:
+            design = "cells"
+            if "outcome" not in outputs and len(outputs["lo"]) > 1:
+                raise ParameterError(
+                    "several outputs cannot be combined with {protect:'rows'}; release the columns "
+                    "one by one, each with its own {bounds}"
+                )
+        learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
+        spec = ReleaseSpec(
+            model=model,
+            family=family,
+            points=points,
+            weights=weights,
+            budget=budget,
+            design=design,
+            decode=self.decode,  # type: ignore[arg-type]
+            rank=self.rank,
+            groups=table.owners,
+            partition=table.partition,
+            limit=table.limit,
+            feature_names=table.names,
+            inputs=table.columns,
+            gap=self.design_gap,
+            beyond=summarise_rows(table) if learnt and table.at is not None else None,
+            rows=table.protected,
+            privacy_unit=PrivacyUnit.of(self.unit),
+            **outputs,
+        )
+        return spec if spec.likelihood is None else at_prior_mean(spec)
 
     def _plan(
         self,
@@ -558,46 +598,6 @@ class PrivateGP(BaseEstimator):
     def _exposed(self, table: Table, exposure: Any) -> Table:
         """Return the table with its exposures, which only counts have."""
         return table
-
-    def _assemble(
-        self,
-        prior: tuple[LinearModel, Family | None],
-        table: Table,
-        budget: Budget,
-        **outputs: Any,
-    ) -> ReleaseSpec:
-        """Return the specification of a release; ``outputs`` are those of the kind of outputs."""
-        points, weights = workload(table)
-        model, family = prior
-        design = design_for(self.design, budget.mechanism)
-        if table.protected is not None:
-            design = "cells"
-            if "outcome" not in outputs and len(outputs["lo"]) > 1:
-                raise ParameterError(
-                    "several outputs cannot be combined with {protect:'rows'}; release the columns "
-                    "one by one, each with its own {bounds}"
-                )
-        learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
-        return ReleaseSpec(
-            model=model,
-            family=family,
-            points=points,
-            weights=weights,
-            budget=budget,
-            design=design,
-            decode=self.decode,  # type: ignore[arg-type]
-            rank=self.rank,
-            groups=table.owners,
-            partition=table.partition,
-            limit=table.limit,
-            feature_names=table.names,
-            inputs=table.columns,
-            gap=self.design_gap,
-            beyond=summarise_rows(table) if learnt and table.at is not None else None,
-            rows=table.protected,
-            privacy_unit=PrivacyUnit.of(self.unit),
-            **outputs,
-        )
 
 
 def _check_public(X: Any, people: Any) -> None:

@@ -26,7 +26,6 @@ from cloakgp.privacy.mechanism.outputs import found_classes
 from cloakgp.release.kinds import LabelRelease
 from cloakgp.release.outputs import Labels
 from cloakgp.release.release import Release
-from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
 #: Standard deviation of the log-odds before anything is known, if no kernel is given.
@@ -282,22 +281,21 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             one_column(y, rows)
         return self._classes(y)
 
-    def _spec(self, table: Table, declared: tuple[Any, ...], budget: Budget) -> ReleaseSpec:
+    def _outputs(
+        self, table: Table, declared: tuple[Any, ...], budget: Budget
+    ) -> tuple[Any, dict[str, Any]]:
         columns, fixed = Labels(declared).columns, Fixed(PRIOR_STD, noise=1.0)
-        spec = self._assemble(
-            prior_of(self, table, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0),
-            table,
-            budget,
-            lo=np.zeros(columns),
-            hi=np.ones(columns),
-            unit=np.ones(columns),
-            prior_mean=self._prior_mean(columns, len(declared)),
-            outcome=Labels(declared),
-        )
-        return at_prior_mean(spec)
+        prior = prior_of(self, table, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0)
+        return prior, {
+            "lo": np.zeros(columns),
+            "hi": np.ones(columns),
+            "unit": np.ones(columns),
+            "prior_mean": self._prior_mean(columns, len(declared)),
+            "outcome": Labels(declared),
+        }
 
     def _keep(self, release: Release) -> None:
-        super()._keep(release)
+        self.release_ = release
         self.classes_ = np.array(release.spec.classes)
 
     def _prior_mean(self, columns: int, classes: int) -> Array:

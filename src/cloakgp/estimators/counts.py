@@ -25,7 +25,6 @@ from cloakgp.release.kinds import CountRelease
 from cloakgp.release.outputs import LARGEST, Counts
 from cloakgp.release.plan import Plan
 from cloakgp.release.posterior import Clip, Of, check_exposure
-from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 from cloakgp.threads import single_threaded
 
 #: Standard deviation of the log rate before anything is known, if no kernel is given.
@@ -296,7 +295,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
             one_column(y, rows)
         return self._cap()
 
-    def _spec(self, table: Table, declared: float, budget: Budget) -> ReleaseSpec:
+    def _outputs(self, table: Table, declared: float, budget: Budget) -> tuple[Any, dict[str, Any]]:
         watched, fixed = table.model_exposure, Fixed(PRIOR_STD, noise=1.0)
         assert watched is not None
         mean = math.log(TYPICAL_SHARE * declared / float(np.average(watched, weights=table.counts)))
@@ -306,17 +305,14 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
                 raise ParameterError(
                     "{prior_mean} must be a log rate from -30 to 30, got {!r}", mean
                 )
-        spec = self._assemble(
-            prior_of(self, table, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0),
-            table,
-            budget,
-            lo=np.zeros(1),
-            hi=np.array([declared]),
-            unit=np.ones(1),
-            prior_mean=np.array([mean]),
-            outcome=Counts(watched, int(declared)),
-        )
-        return at_prior_mean(spec)
+        prior = prior_of(self, table, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0)
+        return prior, {
+            "lo": np.zeros(1),
+            "hi": np.array([declared]),
+            "unit": np.ones(1),
+            "prior_mean": np.array([mean]),
+            "outcome": Counts(watched, int(declared)),
+        }
 
     def _cap(self) -> float:
         if self.cap is None:

@@ -24,7 +24,6 @@ from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid
 from cloakgp.release.posterior import Clip
-from cloakgp.release.spec import ReleaseSpec
 from cloakgp.threads import single_threaded
 
 #: Squares of numbers beyond this overflow.
@@ -279,7 +278,9 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
             raise ParameterError("{bounds} are too close together to compute with: {!r}", bounds)
         return lo.copy(), hi.copy()
 
-    def _spec(self, table: Table, declared: tuple[Array, Array], budget: Budget) -> ReleaseSpec:
+    def _outputs(
+        self, table: Table, declared: tuple[Array, Array], budget: Budget
+    ) -> tuple[Any, dict[str, Any]]:
         lo, hi = declared
         width = float(np.max(hi - lo))
         noise = None
@@ -299,15 +300,13 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
         fixed = Fixed(std=0.4, noise=0.1)
-        return self._assemble(
-            prior_of(self, table, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise),
-            table,
-            budget,
-            unit=(hi - lo) / width if by_default else np.ones_like(lo),
-            lo=lo,
-            hi=hi,
-            prior_mean=self._prior_mean(lo, hi),
-        )
+        prior = prior_of(self, table, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise)
+        return prior, {
+            "unit": (hi - lo) / width if by_default else np.ones_like(lo),
+            "lo": lo,
+            "hi": hi,
+            "prior_mean": self._prior_mean(lo, hi),
+        }
 
     def _prior_mean(self, lo: Array, hi: Array) -> Array:
         if self.prior_mean is None:

@@ -6,6 +6,7 @@ Figures are made without pyplot, so nothing global changes and no screen is need
 from __future__ import annotations
 
 import io
+import itertools
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -66,14 +67,23 @@ def axis_label(name: str, longest: int = 60) -> str:
 
 
 def panels(
-    ax: Axes, outputs: int, each: int, proportion: float | None = None
+    ax: Axes,
+    outputs: int,
+    each: int,
+    proportion: float | None = None,
+    *,
+    more: tuple[int, float] = (0, 1.0),
 ) -> tuple[Figure, list[list[Axes]]]:
     """Return a figure with so many panels for each output, or as many as were given.
 
-    ``proportion`` is the width of a panel against its height, if that is fixed.
+    ``proportion`` is the width of a panel against its height, if that is fixed.  ``more`` asks for
+    so many panels below all others, and how high they are against these.
     """
     if ax is not None:
         given = list(np.ravel(np.asarray(ax, dtype=object)))
+        if more[0] and len(given) == outputs * each + more[0]:
+            ends = [*range(0, outputs * each + 1, each), len(given)]
+            return given[0].figure, [given[a:b] for a, b in itertools.pairwise(ends)]
         shown, rest = divmod(len(given), outputs)
         if rest or not 1 <= shown <= each:
             kind = "panel" if outputs == 1 else f"panel of each of the {outputs} outputs"
@@ -87,18 +97,25 @@ def panels(
     width, height = PANEL_INCHES[across]
     if proportion is not None:
         width = min(max((height - BESIDE_INCHES) * proportion + 2.0 * BESIDE_INCHES, 3.2), 7.2)
-    size = (across * width, 0.5 + outputs * down * height)
+    below = -(-more[0] // across)
+    heights = [1.0] * (outputs * down) + [more[1]] * below
+    size = (across * width, 0.5 + sum(heights) * height)
     figure = NotebookFigure(figsize=size, layout="constrained")
-    grid = figure.subplots(outputs * down, across, squeeze=False)
+    grid = figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
     found = [list(grid[k * down : (k + 1) * down].ravel()) for k in range(outputs)]
-    for row in found:
-        for spare in row[each:]:
+    counts = [each] * outputs
+    if below:
+        found, counts = [*found, list(grid[outputs * down :].ravel())], [*counts, more[0]]
+    for row, count in zip(found, counts, strict=True):
+        for spare in row[count:]:
             figure.delaxes(spare)
-    return figure, [row[:each] for row in found]
+    return figure, [row[:count] for row, count in zip(found, counts, strict=True)]
 
 
 def draw_inputs(ax: Axes, spec: ReleaseSpec, column: int = 0) -> None:
-    """Mark the public inputs at the foot of a curve, and the inducing inputs above them."""
+    """Mark public inputs at the foot of a curve, and the inducing inputs above them."""
+    if spec.rows is not None:
+        return
     x = thinned(np.unique(public_inputs(spec)[:, column]), MAX_INPUTS)
     foot = ax.get_xaxis_transform()
     ticks = {"marker": "|", "ms": 7, "ls": "", "mew": 0.7, "color": INK, "alpha": 0.7}

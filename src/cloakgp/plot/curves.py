@@ -9,15 +9,18 @@ import numpy as np
 from cloakgp.drawing.colours import (
     BLUE,
     CLASSES,
+    GREEN,
     GREY,
     INK,
     ORANGE,
     PALE_BLUE,
+    PALE_GREEN,
     PALE_ORANGE,
     VERMILION,
     class_colour,
 )
 from cloakgp.drawing.marks import MARKS, Marks
+from cloakgp.drawing.panels import CurvePanel
 from cloakgp.drawing.predictions import Bounds, Predictions, Series
 from cloakgp.plot.canvas import Array, Axes, axis_label
 
@@ -60,6 +63,16 @@ def draw_marks(ax: Axes, marks: Sequence[Marks | None]) -> None:
             alpha=0.75,
             label=MARKS,
         )
+
+
+def draw_people(ax: Axes, panel: CurvePanel) -> None:
+    """Draw where people are, of a release of whole rows."""
+    (one,) = panel.series
+    band = {"fc": PALE_GREEN, "ec": "none", "lw": 1.0, "label": "their 95 % band"}
+    ax.plot(panel.x, one.value, color=GREEN, lw=2.0, label="people", zorder=2.1)
+    ax.fill_between(panel.x, one.low, one.high, **band)
+    draw_marks(ax, panel.marks)
+    ax.set_ylim(*panel.limits)
 
 
 def draw_errors(ax: Axes, x: Array, noise: Array, floor: Array) -> None:

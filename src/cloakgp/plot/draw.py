@@ -1,7 +1,8 @@
 """Pictures of plans and releases: curves of one input, maps of two, a panel for each of more.
 
 Everything drawn is public: inputs, the released curve or map, and how uncertain it is.  No picture
-ever shows an output.
+ever shows an output.  Where whole rows are protected no picture shows an input either, but where
+people are as far as the release tells.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from cloakgp.drawing.panels import (
     MapPanel,
     curve_panels,
     map_panels,
+    people_maps,
+    people_panels,
     uncertainty_limits,
 )
 from cloakgp.drawing.predictions import Predictions, predictions_of
 from cloakgp.drawing.views import (
     CURVE_PLACES,
     PANEL_PLACES,
+    SPARSE,
     Input,
     Plane,
     along,
@@ -45,16 +49,26 @@ from cloakgp.plot.canvas import (
     panels,
     write_ticks,
 )
-from cloakgp.plot.curves import draw_bounds, draw_errors, draw_marks, draw_series, draw_wanted
+from cloakgp.plot.curves import (
+    draw_bounds,
+    draw_errors,
+    draw_marks,
+    draw_people,
+    draw_series,
+    draw_wanted,
+)
 from cloakgp.plot.maps import FADED, draw_classes, draw_map
 from cloakgp.release.posterior import Clip, check_clip
 
 if TYPE_CHECKING:
     from cloakgp.release.plan import Plan
     from cloakgp.release.release import Release
+    from cloakgp.release.spec import ReleaseSpec
 
 #: Room below a curve for the ticks of the inputs, as a share of its height.
 FOOT = 0.05
+#: How high the picture of people is against that of the curve above.
+STRIP = 0.45
 
 
 def plot_release(release: Release, ax: Axes = None, *, clip: Clip | None = "bounds") -> Figure:
@@ -62,6 +76,7 @@ def plot_release(release: Release, ax: Axes = None, *, clip: Clip | None = "boun
 
     The wide band holds the curve of the model with probability 95 %; the inner one is the part of
     it that privacy costs.  Of more than two inputs each has a panel, the others at their median.
+    Below is where people are, if whole rows are protected.
     ``ax`` takes one panel or several, the first ones if there are more.  Pictures end at the
     bounds, as outputs do; ``clip=None`` draws what the model says beyond.
     """
@@ -100,10 +115,10 @@ def plot_plan(
     proportion = None if plane is None else plane.proportion
     figure, rows = panels(ax, len(names), own + (budgets is not None), proportion)
     if plane is not None:
-        footnote += f"\n{spec.privacy_unit.told(FADED)}"
+        footnote += "" if spec.rows is not None else f"\n{spec.privacy_unit.told(FADED)}"
         _plan_maps(plan, plane, names, rows)
     else:
-        footnote += _where(inputs, chosen)
+        footnote += _where(spec, inputs, chosen)
         _plan_curves(plan, inputs, chosen, names, rows, max_std)
     if budgets is not None:
         for column, (name, row) in enumerate(zip(names, rows, strict=True)):
@@ -115,8 +130,15 @@ def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bo
     """Draw every curve along its input, or along each of several."""
     release = predictions.release
     shown = curve_panels(predictions, inputs, clip=clip, noise=True)
-    figure, rows = panels(ax, len(shown), len(shown[0]))
-    for axes, row in zip(rows, shown, strict=True):
+    hidden = release.spec.rows is not None
+    below = len(shown[0]) if hidden else 0
+    figure, rows = panels(ax, len(shown), len(shown[0]), more=(below, STRIP))
+    if len(rows) > len(shown):
+        for each, panel in zip(rows[-1], people_panels(predictions, shown[0]), strict=True):
+            draw_people(each, panel)
+            _span(each, panel.input)
+            each.set_ylabel(axis_label(panel.name, 24))
+    for axes, row in zip(rows, shown, strict=False):
         for each, panel in zip(axes, row, strict=ax is None):
             draw_series(each, panel.x, panel.shown, predictions)
             if predictions.clipped:
@@ -124,20 +146,28 @@ def _curves(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bo
             draw_inputs(each, release.spec, panel.varied)
             draw_marks(each, panel.marks)
             bottom, top = panel.limits
-            each.set_ylim(bottom - FOOT * (top - bottom), top)
+            each.set_ylim(bottom - (0.0 if hidden else FOOT) * (top - bottom), top)
             _span(each, panel.input)
             each.set_ylabel(axis_label(panel.name, 60 if len(inputs) == 1 else 36))
-    footnote = footnote_of(release) + _where(inputs, [panel.varied for panel in shown[0]])
+    footnote = footnote_of(release) + _where(
+        release.spec, inputs, [panel.varied for panel in shown[0]]
+    )
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)
 
 
 def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool) -> Figure:
     """Draw what is predicted, and beside it how sure that is."""
     release = predictions.release
-    plane = Plane.over(release.spec, inputs)
-    pairs = map_panels(predictions, plane, clip=clip)
-    figure, rows = panels(ax, len(pairs), 2 + len(pairs[0].each), plane.proportion)
-    for (first, *others), pair in zip(rows, pairs, strict=True):
+    plane, hidden = Plane.over(release.spec, inputs), release.spec.rows is not None
+    people = people_maps(predictions, plane) if hidden else ()
+    seen = plane.faded(people[0].values) if people else plane
+    pairs = map_panels(predictions, seen, clip=clip)
+    shape = len(pairs), 2 + len(pairs[0].each), plane.proportion
+    figure, rows = panels(ax, *shape, more=(len(people), 1.0))
+    for each, panel in zip(rows[-1], people if len(rows) > len(pairs) else (), strict=False):
+        draw_map(each, panel, plane, panel.title)
+    plane = seen
+    for (first, *others), pair in zip(rows, pairs, strict=False):
         if isinstance(pair.value, ClassPanel):
             draw_classes(first, pair.value, plane, f"most probable {pair.value.title}")
         else:
@@ -146,7 +176,8 @@ def _maps(predictions: Predictions, inputs: list[Input], ax: Axes, *, clip: bool
         shown += [(panel, f"probability of {panel.title}") for panel in pair.each]
         for each, (panel, title) in zip(others, shown, strict=ax is None):
             draw_map(each, panel, plane, title)
-    footnote = f"{footnote_of(release)}\n{release.spec.privacy_unit.told(FADED)}"
+    faded = release.spec.privacy_unit.told(SPARSE if hidden else FADED)
+    footnote = f"{footnote_of(release)}\n{faded}"
     return finish(figure, rows, footnote, release.private, embedded=ax is not None)
 
 
@@ -197,11 +228,12 @@ def _forecast(plan: Plan, points: Array) -> tuple[Array, Array]:
     return noise, floor
 
 
-def _where(inputs: list[Input], chosen: list[int]) -> str:
+def _where(spec: ReleaseSpec, inputs: list[Input], chosen: list[int]) -> str:
     """Say where the other inputs are while one is varied."""
     if len(inputs) == 1:
         return ""
-    words = "\nEach panel varies one input; the others stay at their median"
+    stay = "at their median" if spec.rows is None else "in the middle of the box"
+    words = f"\nEach panel varies one input; the others stay {stay}"
     shown = (
         ""
         if len(chosen) == len(inputs)

@@ -1,5 +1,7 @@
 """Maps over two inputs in matplotlib: coloured between limits, faded where nobody is, with people.
 
+Of whole rows people are private, and fading follows from what was published of them.
+
 A contour is dark on a light rim, so that it is seen on every colour.
 """
 
@@ -96,9 +98,10 @@ def _draw_marks(ax: Axes, marks: Marks, scale: ScalarMappable) -> None:
 
 def _draw_people(ax: Axes, plane: Plane, title: str) -> None:
     spec = plane.spec
-    X = thinned(plane.people, MAX_INPUTS)
-    dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
-    ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
+    if spec.rows is None:
+        X = thinned(plane.people, MAX_INPUTS)
+        dots = {"marker": "o", "ms": 2.4, "ls": "", "mfc": "white", "mec": INK, "mew": 0.4}
+        ax.plot(X[:, 0], X[:, 1], alpha=0.4, label="public inputs", **dots)
     if spec.inducing is not None:
         z = spec.codes_of(spec.inducing)[:, list(plane.order)]
         ax.plot(z[:, 0], z[:, 1], "x", color="white", ms=7, mew=2.6)

@@ -159,10 +159,11 @@ class PublishedCells:
 
     def words(self) -> list[str]:
         """Return who is in each cell, in words such as "age 20 to 27"."""
-        columns = list(zip(self.spec.names, self.spec.encoding.columns, self.codes.T, strict=True))
+        encoding, halves = self.spec.encoding, half_bins(self.spec)
+        columns = list(zip(self.spec.names, encoding.columns, self.codes.T, halves, strict=True))
         found = []
         for inside in self.members:
-            told = [_where(name, kind, codes, inside) for name, kind, codes in columns]
+            told = [_where(name, kind, codes, inside, half) for name, kind, codes, half in columns]
             narrow = sorted((each for each in told if each is not None), key=lambda each: each[0])
             kept = [each for each in told if each is not None and each in narrow[:MAX_NAMED_INPUTS]]
             rest = ", …" if len(narrow) > len(kept) else ""
@@ -248,19 +249,35 @@ def _inputs_of(cells: PublishedCells) -> dict[str, list[Any]]:
     rows = spec.X if spec.partition is None else spec.partition.centres
     frame = spec.encoding.frame(spec.codes_of(rows))
     found: dict[str, list[Any]] = {}
-    for name in frame:
+    for name, half in zip(frame, half_bins(spec), strict=True):
         column = frame[name]
         inside = [column[members] for members in cells.members]
-        if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
-            found[f"{name}_from"] = [values.min() for values in inside]
-            found[f"{name}_to"] = [values.max() for values in inside]
+        dates = pd.api.types.is_datetime64_any_dtype(column)
+        if dates or pd.api.types.is_numeric_dtype(column):
+            ends = [(values.min(), values.max()) for values in inside]
+            if half:
+                reach: Any = pd.Timedelta(days=half) if dates else half
+                ends = [(low - reach, high + reach) for low, high in ends]
+            found[f"{name}_from"], found[f"{name}_to"] = map(list, zip(*ends, strict=True))
         else:
             found[name] = [", ".join(sorted(map(str, values.unique()))) for values in inside]
     return found
 
 
+def half_bins(spec: ReleaseSpec) -> list[float]:
+    """Return how far a column of the sketch reaches along each input, to either side.
+
+    Columns are people or places, but for whole rows: there they are bins of the box.
+    """
+    if spec.rows is None:
+        return [0.0] * len(spec.names)
+    box = spec.rows.box
+    ends = zip(box.ranges, box.parts, strict=True)
+    return [0.0 if each is None else 0.5 * (each[1] - each[0]) / parts for each, parts in ends]
+
+
 def _where(
-    name: str, column: Column, codes: Array, inside: NDArray[np.bool_]
+    name: str, column: Column, codes: Array, inside: NDArray[np.bool_], half: float
 ) -> tuple[float, str] | None:
     """Return how narrow a cell is along an input, and where it is; None if it is everywhere."""
     everybody, here = np.unique(codes[~np.isnan(codes)]), np.unique(codes[inside])
@@ -277,7 +294,7 @@ def _where(
     share = (ends[1] - ends[0]) / float(everybody[-1] - everybody[0])
     if share >= 1.0:
         return None
-    first, last = (_shown(column, end) for end in ends)
+    first, last = _shown(column, ends[0] - half), _shown(column, ends[1] + half)
     words = [first if first == last else f"{first} to {last}", *missing]
     return share, f"{name} {' or '.join(words)}"
 

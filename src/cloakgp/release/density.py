@@ -74,17 +74,12 @@ class Density:
     counts: Array  # (B,): how many people are expected in each bin
     covariance: Array  # (B, B): how uncertain that is
 
-    def quantile(self, points: Array, share: float) -> Array:
-        """Return the ``share``-quantile of people for each bin at points in units of X, (P,)."""
+    def quantiles(self, points: Array, shares: Sequence[float]) -> list[Array]:
+        """Return quantiles of people for each bin at points in units of X, (P,) for each share."""
         found = [self._log_at(points, member) for member in self.members]
         means, stds = np.array([mean for mean, _ in found]), np.array([std for _, std in found])
         weights = np.array([member.weight for member in self.members])
-        low, high = (means - 12.0 * stds).min(axis=0), (means + 12.0 * stds).max(axis=0)
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            below = weights @ ndtr((middle - means) / np.maximum(stds, 1e-300)) < share
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.exp(0.5 * (low + high))
+        return [_quantile(weights, means, stds, share) for share in shares]
 
     def _log_at(self, points: Array, member: DensityMember) -> tuple[Array, Array]:
         """Return mean and standard deviation of log λ at points under a member."""
@@ -94,6 +89,16 @@ class Density:
         explained = np.einsum("pr,rp->p", cross, np.linalg.solve(member.spread, cross.T))
         variance = np.maximum(member.std**2 + LEVEL_STD**2 - explained, 0.0)
         return self.level + cross @ member.pull, np.sqrt(variance)
+
+
+def _quantile(weights: Array, means: Array, stds: Array, share: float) -> Array:
+    """Return a quantile of mixtures of log-Gaussians (K, P), by halving the interval it is in."""
+    low, high = (means - 12.0 * stds).min(axis=0), (means + 12.0 * stds).max(axis=0)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        below = weights @ ndtr((middle - means) / np.maximum(stds, 1e-300)) < share
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.exp(0.5 * (low + high))
 
 
 def prior(member: DensityMember, A: Array, B: Array) -> Array:

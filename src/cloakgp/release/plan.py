@@ -41,7 +41,7 @@ from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
 from cloakgp.release.squares import as_squares, weigh_made_up
-from cloakgp.release.statement import in_other_units
+from cloakgp.release.statement import in_other_units, protected_words
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
 
@@ -549,6 +549,7 @@ class Plan:
         facts = [
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, private)),
+            ("protects", protected_words(spec.rows)),
             *([("the same as", in_other_units(self._every_spend()))] if private else []),
             ("publishes", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             (

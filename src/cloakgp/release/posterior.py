@@ -10,7 +10,7 @@ or of one more person (``of``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -370,16 +370,20 @@ def people_density(release: Release, points: Array, tail: float) -> pd.DataFrame
 
     For each unit of the numbers and for each day of the dates among the inputs.
     """
+    frame = release.spec.encoding.frame(release.spec.codes_of(points))
+    ends = f"{100.0 * (1.0 - 2.0 * tail):.4g}"
+    names = "people", f"people_low{ends}", f"people_high{ends}"
+    found = people_at(release, points, (0.5, tail, 1.0 - tail))
+    return frame.assign(**dict(zip(names, found, strict=True)))
+
+
+def people_at(release: Release, points: Array, shares: Sequence[float]) -> list[Array]:
+    """Return quantiles of the same, (P,) for each share."""
     spec = release.spec
     assert spec.rows is not None
-    frame, volume = spec.encoding.frame(spec.codes_of(points)), spec.rows.box.volume
-    ends = f"{100.0 * (1.0 - 2.0 * tail):.4g}"
-    shares = {"people": 0.5, f"people_low{ends}": tail, f"people_high{ends}": 1.0 - tail}
     with decoding():
-        for name, share in shares.items():
-            found = density_in(release).quantile(bins_in_lengths(spec, points), share)
-            frame[name] = finite(found) / volume
-    return frame
+        found = density_in(release).quantiles(bins_in_lengths(spec, points), shares)
+        return [finite(each) / spec.rows.box.volume for each in found]
 
 
 def _shares(inside: Array) -> Array:

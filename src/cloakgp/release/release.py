@@ -62,7 +62,7 @@ from cloakgp.release.signature.check import (
     trusted,
 )
 from cloakgp.release.spec import Chosen, ChosenBounds, Part, ReleaseSpec
-from cloakgp.release.statement import in_other_units, statement
+from cloakgp.release.statement import in_other_units, protected_words, statement
 from cloakgp.release.verify import VerificationReport, verify
 from cloakgp.threads import single_threaded
 
@@ -780,11 +780,13 @@ class Release:
     def plot(self, ax: Any = None, *, clip: Clip | None = "bounds") -> Figure:
         """Draw the prediction with its bands, over one input, two, or each of more.  Never y.
 
+        Of a release of whole rows, it also draws where people are, as ``density`` tells.
+
         Parameters
         ----------
         ax : Axes or array of Axes, default=None
             Where to draw: a panel, or several in their order (a map, and how sure it is; one for
-            each of more inputs).  None: a new figure.
+            each of more inputs; as many for where people are).  None: a new figure.
         clip : {"bounds", None}, default="bounds"
             Pictures end at the public bounds; None draws what lies beyond, too.
 
@@ -1019,6 +1021,7 @@ class Release:
             ("by", ", ".join(spec.names)),
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
+            ("protects", protected_words(spec.rows)),
             *([("the same as", in_other_units(*self.cases))] if self.private else []),
             ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             *([] if check is None else [("does the model fit?", str(check))]),

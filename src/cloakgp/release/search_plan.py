@@ -126,7 +126,7 @@ class SearchPlan:
     @property
     def privacy_unit(self) -> PrivacyUnit:
         """What sentences call those who are protected."""
-        return PrivacyUnit.of(self.settings.values["estimator"].unit)
+        return PrivacyUnit.of(self.settings.values["estimator__unit"])
 
     def check_same(self, table: Table, settings: EstimatorSettings) -> None:
         """Refuse to stand for what is asked for now, unless it is the same in every digit.

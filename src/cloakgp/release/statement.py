@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from cloakgp.data.columns import Category
 from cloakgp.data.partition import describe_partition
 from cloakgp.errors import escape
 from cloakgp.privacy import Spend, total_gdp, total_guarantee, total_zcdp
@@ -57,6 +58,7 @@ OF_ROWS = {
     "with another value for one person": "with other data of one person",
     "two possible values of one person": "two possibilities for one person",
     "equally likely values": "equally likely possibilities",
+    "knows everybody else's,": "knows everybody else's rows,",
 }
 IN_GENERAL = (
     "- What is true of people in general. If the release shows what is usual among people with the "
@@ -142,12 +144,15 @@ def _published(release: Release) -> str:
     outputs = release.named_targets
     count = release.published_values
     noise = "each with random noise added" if release.private else "made for a trial"
+    whose = f"the private {marked(outputs)} of {release.spec.counted}"
+    if (rows := release.spec.rows) is not None:
+        each = marked([*release.spec.names, *outputs])
+        whose = f"private rows of {each}. It was planned for {rows.people:,} rows"
     return (
         "## What was published\n\n"
-        f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from the private "
-        f"{marked(outputs)} of {release.spec.counted}. Every curve, map and prediction is "
-        "computed from these numbers and from public facts alone, so it can be repeated any number "
-        "of times at no further cost to anybody's privacy."
+        f"{count} {'number' if count == 1 else 'numbers'}, {noise}, worked out from {whose}. Every "
+        "curve, map and prediction is computed from these numbers and from public facts alone, so "
+        "it can be repeated any number of times at no further cost to anybody's privacy."
     )
 
 
@@ -157,6 +162,31 @@ def whose_rows(rows: ProtectedRows) -> str:
         return "one person's row"
     counted = "one counts" if rows.max_rows == 1 else f"up to {rows.max_rows} count"
     return f"all rows of one person ({counted}, chosen at random)"
+
+
+def protected_words(rows: ProtectedRows | None) -> str:
+    """Say in a few words what is protected of each person, and for which neighbours."""
+    if rows is None:
+        return "outputs; inputs are public"
+    return f"whole rows, inputs included, for {relation(rows)}"
+
+
+def two_cases(rows: ProtectedRows | None) -> str:
+    """Say between what the best attacker guesses."""
+    if rows is None:
+        return "two values of one person"
+    if rows.neighbours == "replace":
+        return "two rows of one person"
+    return "the data with and without one person"
+
+
+def best_attacker(rows: ProtectedRows | None) -> str:
+    """Say what the attacker knows whose guesses are bounded."""
+    knows = f"somebody who knows everybody else's {'values' if rows is None else 'rows'}"
+    if rows is not None and rows.neighbours == "add-remove":
+        return f"{knows}, and to whom one person, with a row that is known, is as likely in as not"
+    which = "ones" if rows is None else "rows"
+    return f"{knows} and has narrowed one person down to two equally likely {which}"
 
 
 def relation(rows: ProtectedRows) -> str:
@@ -177,14 +207,17 @@ def _protected_rows(release: Release, rows: ProtectedRows) -> str:
             "Whether somebody is in the data is protected, and so is how many people there are."
         )
     several = "" if rows.owned else ONE_ROW_EACH
-    where = escape(rows.box.describe())
+    where, limits = escape(rows.box.describe()), limits_of(release)
+    clipped = "numbers and dates outside are clipped, " if any(rows.box.ranges) else ""
+    if any(isinstance(column, Category) for column in rows.box.inputs):
+        clipped += "labels that are not in it count as one, "
     return (
         "## What is protected\n\n"
         f"Each person's whole row: {marked(outputs)}, and the inputs {marked(inputs)}, too. "
         f"Compare the release with one {compared}: the two can hardly be told apart, even by "
         f"somebody who knows the rows of everybody else. {number} Inputs count within a public "
-        f"box that was set beforehand ({where}); numbers outside are clipped, other labels count "
-        f"as one, and rows without a value count nowhere. {limits_of(release)}{several}"
+        f"box that was set beforehand ({where}); {clipped}and rows without a value count nowhere. "
+        f"{limits}{several}"
     )
 
 
@@ -308,7 +341,10 @@ def _not_protected_rows(release: Release, rows: ProtectedRows) -> str:
         "people and sums of their outputs over parts of the box are what was published.",
     ]
     if rows.neighbours == "replace":
-        lines.append("- Who is in the data, and how many people there are.")
+        lines.append(
+            "- How many people there are. That somebody is among them is hidden only as far as "
+            "other rows might stand in the place of theirs."
+        )
     lines.append(IN_GENERAL)
     if release.private:
         lines.append("- Other releases about the same people: their costs add up.")
@@ -365,11 +401,8 @@ def _meaning(release: Release) -> str:
     what = "replacing one person's private values" if rows is None else relation(rows)
     words = figures(epsilon, delta, sigma)
     if rows is not None:
-        words = words.replace("with another value for one person", "with other data of one person")
-        words = words.replace(
-            "two possible values of one person", "two possibilities for one person"
-        )
-        words = words.replace("equally likely values", "equally likely possibilities")
+        for usual, instead in OF_ROWS.items():
+            words = words.replace(usual, instead)
     if rows is not None and rows.neighbours == "add-remove":
         words = words.replace(
             "with other data of one person", "without one person, or with one more"
@@ -571,9 +604,10 @@ def assumptions(release: Release) -> str:
 
 
 def _checking(release: Release) -> str:
-    data = ""
+    data, told = "", "the inputs"
     if release.spec.rows is not None:
         data = "The inputs are private: with `--inputs` there is nothing to compare. "
+        told = "the box of the inputs"
     if release.spec.partition is not None:
         data = (
             "With `--inputs` and the data it also finds everybody's place again, and compares how "
@@ -583,8 +617,8 @@ def _checking(release: Release) -> str:
         "## How to check it\n\n"
         "Run `cloakgp verify release.cloakgp`. It works out again, from the file alone, how far "
         f"one person can move the numbers and how much noise that takes. {data}It cannot see "
-        "whether the noise was really drawn afresh and thrown away, nor who made the file: for the "
-        "inputs, the bounds and that this is private you have only the publisher's word.\n\n"
+        "whether the noise was really drawn afresh and thrown away, nor who made the file: for "
+        f"{told}, the bounds and that this is private you have only the publisher's word.\n\n"
         "Signature not checked: this statement says nothing about who published the release. If "
         "`release.cloakgp.sig` lies beside it, `cloakgp verify release.cloakgp --key office.pub` "
         "tells whether the owner of that key signed it. Get the key from the publisher by another "

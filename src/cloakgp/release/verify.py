@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,7 +141,10 @@ class VerificationReport:
     @property
     def authorship(self) -> str:
         """What all of this cannot show."""
-        return SIGNED_WORD if self.signature.status == "signed" else NOT_AUTHORSHIP
+        said = SIGNED_WORD if self.signature.status == "signed" else NOT_AUTHORSHIP
+        # The release holds no inputs that could be those of others, but a box.
+        hidden = self.scope.endswith(PRIVATE_INPUTS)
+        return said.replace("for the inputs", "for the box of the inputs") if hidden else said
 
     def __bool__(self) -> bool:
         return self.ok
@@ -179,8 +182,8 @@ def verify(
         failed = (Check("contents", False, str(problem)), *others)
         return VerificationReport(failed, (), FILE_ALONE, signature)
     told = release.spec.privacy_unit.told
-    found = ((name, *check(release)) for name, check in CHECKS.items())
-    checks = [Check(name, passed, told(detail)) for name, passed, detail in found]
+    found = [Check(name, *check(release)) for name, check in CHECKS.items()]
+    checks = [replace(check, detail=told(check.detail)) for check in found]
     compared: list[Check] = []
     if inputs is not None and release.spec.rows is None:
         compared = [Check(*found) for found in compare_inputs(release, inputs, exposure)]

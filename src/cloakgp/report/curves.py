@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 WIDE, NARROW, PANEL = (760, 400), (380, 330), (380, 250)
 #: Height of the strip that says how sure a curve is.
 STRIP_HEIGHT = 150
+#: Height of the picture of people.
+PEOPLE_HEIGHT = 200
 #: Inputs drawn as ticks, at most; more only make a smear.
 MAX_RUG_TICKS = 600
 
@@ -75,6 +77,19 @@ def draw_strip(panel: CurvePanel, size: tuple[int, int]) -> Html:
         parts.append(area(at, floor, _within(frame, noise), class_="noise"))
     parts.append(line(at, _within(frame, reach), class_="rim"))
     return drawing(frame, *parts, title=f"How far the 95 % band of {name} reaches to either side")
+
+
+def draw_people(panel: CurvePanel, size: tuple[int, int]) -> Html:
+    """Return how many people there are along an input, of a release of whole rows."""
+    (one,), input_ = panel.series, panel.input
+    frame = PlotFrame(size[0], PEOPLE_HEIGHT, x=(input_.lo, input_.hi), y=panel.limits, top=26.0)
+    at, columns = frame.across(panel.x), _tick_count(size)
+    words = input_.ticks(columns)
+    parts = [axes(frame, input_.name, panel.name, rows=4, columns=columns, x_ticks=words)]
+    low, value, high = (_within(frame, end) for end in (one.low, one.value, one.high))
+    parts += [area(at, low, high, class_="band people"), line(at, value, class_="curve people")]
+    parts += [_marks(frame, each, "published") for each in panel.marks if each is not None]
+    return drawing(frame, *parts, title=f"How many people there are by {input_.name}")
 
 
 def table(panel: CurvePanel) -> Html:

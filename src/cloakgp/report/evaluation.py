@@ -55,7 +55,7 @@ def answers(release: Release, report: VerificationReport) -> list[tuple[str, str
         ("Unit of privacy", spec.privacy_unit.told(unit)),
         ("Who is trusted", "the custodian who ran the software; nobody who reads the release"),
         ("Mechanism", f"{MECHANISMS[spec.mechanism]} on {release.published_values} sums"),
-        ("Bounds, classes, caps", bounds),
+        ("Bounds, classes, caps" if spec.rows is None else "Box, bounds, classes, caps", bounds),
         ("Hyperparameters", learnt),
         (
             "Other releases",

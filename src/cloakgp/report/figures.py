@@ -13,11 +13,23 @@ from cloakgp.drawing.panels import (
     MapPanel,
     curve_panels,
     map_panels,
+    people_maps,
+    people_panels,
 )
 from cloakgp.drawing.predictions import Predictions, Series
-from cloakgp.drawing.views import Input, Plane, medians, most_varying, public_inputs
+from cloakgp.drawing.views import (
+    SPARSE,
+    Input,
+    Plane,
+    medians,
+    most_varying,
+    public_inputs,
+)
 from cloakgp.report import curves, maps
 from cloakgp.report.html import Html, element, joined
+
+#: No picture.
+NOTHING = Html("")
 
 
 def figures(predictions: Predictions, inputs: list[Input], ask: Html) -> Html:
@@ -26,10 +38,12 @@ def figures(predictions: Predictions, inputs: list[Input], ask: Html) -> Html:
         first, *others = _maps(predictions, inputs)
         return joined([first, ask, *others])
     rows = curve_panels(predictions, inputs)
+    people = _people(predictions, inputs, rows[0])
     if len(inputs) == 1:
         asked = [ask, *[Html("")] * (len(rows) - 1)]  # beside the first picture alone
-        return joined(_curve(predictions, row[0], at) for row, at in zip(rows, asked, strict=True))
-    return joined([ask, *(_panels(predictions, inputs, row) for row in rows)])
+        drawn = [_curve(predictions, row[0], at) for row, at in zip(rows, asked, strict=True)]
+        return joined([*drawn, people])
+    return joined([ask, *(_panels(predictions, inputs, row) for row in rows), people])
 
 
 def shown_inputs(predictions: Predictions, inputs: list[Input]) -> list[int]:
@@ -66,9 +80,13 @@ def _curve(predictions: Predictions, panel: CurvePanel, ask: Html) -> Html:
 
 def _panels(predictions: Predictions, inputs: list[Input], row: list[CurvePanel]) -> Html:
     """Return a panel for each input that is shown."""
+    hidden = predictions.release.spec.rows is not None
+    stay = "at their median, or the most frequent level, among the public inputs"
+    if hidden:
+        stay = "in the middle of the box, or at the first level"
     words = (
-        "Each panel varies one input while the others stay where they are: at their median, or "
-        "the most frequent level, among the public inputs, or where you have put them."
+        f"Each panel varies one input while the others stay where they are: {stay}, or where you "
+        "have put them."
     )
     if len(row) < len(inputs):
         words += (
@@ -81,7 +99,7 @@ def _panels(predictions: Predictions, inputs: list[Input], row: list[CurvePanel]
         "figure",
         element("div", *drawn, class_="pair"),
         _curve_legend(predictions, row[0].series),
-        element("figcaption", f"{words} Medians: {where}."),
+        element("figcaption", f"{words} {'There they are' if hidden else 'Medians'}: {where}."),
     )
 
 
@@ -95,8 +113,44 @@ def _draw_panel(
 
 
 def _maps(predictions: Predictions, inputs: list[Input]) -> list[Html]:
-    plane = Plane.over(predictions.release.spec, inputs)
-    return [_map_pair(predictions, plane, pair) for pair in map_panels(predictions, plane)]
+    plane, people = Plane.over(predictions.release.spec, inputs), []
+    if predictions.release.spec.rows is not None:
+        where = people_maps(predictions, plane)
+        drawn = [
+            element("div", element("h3", panel.title), maps.draw_map(panel, plane, panel.title))
+            for panel in where
+        ]
+        people = [_people_figure([element("div", *drawn, class_="pair")])]
+        plane = plane.faded(where[0].values)
+    pairs = [_map_pair(predictions, plane, pair) for pair in map_panels(predictions, plane)]
+    return pairs + people
+
+
+def _people(predictions: Predictions, inputs: list[Input], row: list[CurvePanel]) -> Html:
+    """Return where people are along the inputs, of a release of whole rows."""
+    if predictions.release.spec.rows is None:
+        return Html("")
+    shown = people_panels(predictions, row)
+    entries = [(_stroke("curve people"), "people"), (_patch("band people"), "their 95 % band")]
+    if any(panel.marks and panel.marks[0] is not None for panel in shown):
+        entries.append((_published("published"), "published: noisy numbers of people"))
+    if len(inputs) > 1:
+        drawn = [curves.draw_people(panel, curves.PANEL) for panel in shown]
+        return _people_figure([element("div", *drawn, class_="pair"), _legend(entries)])
+    both = ((curves.WIDE, "wide"), (curves.NARROW, "narrow"))
+    drawn = [element("div", curves.draw_people(shown[0], size), class_=kind) for size, kind in both]
+    numbers = element("div", curves.table(shown[0]), class_="scroll")
+    folded = element("details", element("summary", "The same in numbers"), numbers)
+    return _people_figure([*drawn, _legend(entries)], folded)
+
+
+def _people_figure(drawn: list[Html], folded: Html = NOTHING) -> Html:
+    words = (
+        "Found from the noisy numbers of people that were published, as a smooth density: nobody's "
+        "inputs are in this page."
+    )
+    parts = [element("h2", "Where people are"), *drawn, element("figcaption", words), folded]
+    return element("figure", *parts, id="people")
 
 
 def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
@@ -128,6 +182,8 @@ def _map_pair(predictions: Predictions, plane: Plane, pair: MapPair) -> Html:
         "Dots are the public inputs. Colours fade where nobody is near: there the map shows "
         "what the model expects, not what it was told."
     )
+    if predictions.release.spec.rows is not None:
+        words = SPARSE
     if of_classes:
         parts.append(_legend(_class_entries(predictions.names, bands=False)))
     else:
@@ -151,13 +207,18 @@ def _curve_legend(predictions: Predictions, series: list[Series], marked: bool =
         entries = [(_stroke("curve"), predictions.what), (_patch("band"), "95 % band of the curve")]
         if series[0].noise is not None:
             entries.append((_patch("noise"), "of which noise for privacy alone"))
-    ticks = element("path", class_="rug", d="M4 3v7M9 3v7M12 3v7M18 3v7")
     if marked:
         of = " class-0" if len(series) > 1 else ""
-        bars = element("path", class_=f"published{of} bars", d="M11 0v12M4 6h14")
-        spot = element("path", class_=f"published{of} spots", d="M11 6h0")
-        entries.append((_small(joined([bars, spot])), MARKS))
-    return _legend([*entries, (_small(ticks), "public inputs")])
+        entries.append((_published(f"published{of}"), MARKS))
+    if predictions.release.spec.rows is None:
+        ticks = element("path", class_="rug", d="M4 3v7M9 3v7M12 3v7M18 3v7")
+        entries.append((_small(ticks), "public inputs"))
+    return _legend(entries)
+
+
+def _published(kind: str) -> Html:
+    bars = element("path", class_=f"{kind} bars", d="M11 0v12M4 6h14")
+    return _small(joined([bars, element("path", class_=f"{kind} spots", d="M11 6h0")]))
 
 
 def _class_entries(names: list[str], *, bands: bool = True) -> list[tuple[Html, str]]:

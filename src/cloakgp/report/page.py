@@ -22,7 +22,13 @@ from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import NOT_PRIVATE, plain, round_up, what_cells_are
+from cloakgp.release.statement import (
+    NOT_PRIVATE,
+    best_attacker,
+    plain,
+    round_up,
+    what_cells_are,
+)
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.evaluation import evaluation
@@ -113,12 +119,15 @@ def _header(predictions: Predictions, inputs: list[Input], report: VerificationR
         kind = f"{several} {'differentially private releases' if release.private else 'trials'}"
         kind += ", read together"
     noisy = "noisy " if release.private else ""
+    names, kind_of, whose = release.named_targets, "the private ", f" of {release.spec.counted}"
+    if (rows := release.spec.rows) is not None:
+        names, kind_of = [*release.spec.names, *names], "private rows of "
+        whose = f" (planned for {rows.people:,})"
     lede = element(
         "p",
-        f"{count:,} {noisy}{'number' if count == 1 else 'numbers'} about the private ",
-        joined([element("strong", name) for name in release.named_targets], ", "),
-        f" of {release.spec.counted}: everything on this page follows from them and from public "
-        "facts.",
+        f"{count:,} {noisy}{'number' if count == 1 else 'numbers'} about {kind_of}",
+        joined([element("strong", name) for name in names], ", "),
+        f"{whose}: everything on this page follows from them and from public facts.",
         class_="lede",
     )
     parts = [
@@ -234,10 +243,10 @@ def _guarantee(release: Release, words: dict[str, str]) -> Html:
         element(
             "p",
             release.spec.privacy_unit.told(
-                "is how often the best attacker guesses right, at most: somebody who knows "
-                "everybody else's values and has narrowed one person down to two equally likely "
-                "ones. Tossing a coin gives 50 %. The orange part is all that the release can "
-                f"add.{both}"
+                "is how often the best attacker guesses right, at most: "
+                f"{best_attacker(release.spec.rows)}. "
+                "Tossing a coin gives 50 %. The orange part is all that the release can add."
+                f"{both}"
             ),
         ),
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.errors import escape
 from cloakgp.release.diagnostics import can_be_checked, check_fit
-from cloakgp.release.statement import statement
+from cloakgp.release.statement import statement, two_cases
 from cloakgp.report.attacker import best_guess_rate, percent
 from cloakgp.report.html import sections, unmarked
 
@@ -62,7 +62,7 @@ def registry_entry(release: Release) -> dict[str, Any]:
     inputs, outputs = (
         ", ".join(escape(name) for name in names) for names in (spec.names, release.named_targets)
     )
-    title = predictions_of(release).title
+    title, what = predictions_of(release).title, "values" if spec.rows is None else "rows"
     name = f"{escape(title)} by {inputs}"
     return {
         "url_slug": _slug(f"{title} by {' '.join(spec.names)}", release.release_id),
@@ -85,8 +85,8 @@ def registry_entry(release: Release) -> dict[str, Any]:
             "dp_variant": {
                 "variant_name": "Approximate DP",
                 "data_domain": (
-                    f"Tables of rows with any inputs ({inputs}) within a public box, and any "
-                    f"private values of {outputs}. {_limits(words['What is protected'])}"
+                    f"Tables of any rows: of the inputs {inputs}, within a public box, and of "
+                    f"{outputs}. {_limits(words['What is protected'])}"
                     if spec.rows is not None
                     else f"Tables with the same public inputs ({inputs}) in the same rows, and any "
                     f"private values of {outputs}. {_limits(words['What is protected'])}"
@@ -110,9 +110,9 @@ def registry_entry(release: Release) -> dict[str, Any]:
                     "release alone."
                 ),
                 "actors": spec.privacy_unit.told(
-                    "The custodian sees the private values and is trusted to draw the noise once "
+                    f"The custodian sees the private {what} and is trusted to draw the noise once "
                     "and to forget it. Anybody may have the release, including attackers who know "
-                    "the values of all people but one."
+                    f"the {what} of all people but one."
                 ),
                 "release_type": "One release",
                 "release_type_details": Open("whether these data are to be used again"),
@@ -225,6 +225,8 @@ def _composition(release: Release) -> str:
 
 def _tuning(release: Release) -> str:
     said = "Bounds, labels and caps are public and were set beforehand; values are clipped to them."
+    if release.spec.rows is not None:
+        said = f"The box of the inputs is public, too, and was set beforehand. {said}"
     if release.bounds_choice is not None:
         said = (
             f"Bounds were chosen privately among {len(release.bounds_choice.grid)} public "
@@ -246,7 +248,8 @@ def _justification(release: Release) -> str:
     said = (
         f"The noise is the least that the guarantee allows ({_noise_name(release)}): "
         f"σ = {release.noisy.sigma:.6g} for each unit of sensitivity. The best "
-        f"attacker tells two values of one {release.spec.privacy_unit.one} apart at most "
+        f"attacker tells {release.spec.privacy_unit.told(two_cases(release.spec.rows))} apart at "
+        "most "
         f"{percent(best_guess_rate(release))} of the time. Sensitivity and noise can be worked out "
         "again from the file by anybody."
     )

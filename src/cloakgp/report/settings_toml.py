@@ -134,11 +134,13 @@ def _prior(spec: ReleaseSpec) -> dict[str, Any]:
 def _unknown(spec: ReleaseSpec) -> list[str]:
     """Return what a release cannot tell of its own settings."""
     found = ['at = "…": the points that mattered, if they were named']
+    if spec.rows is not None:
+        found = []
     if spec.groups is not None:
         found.append('groups = "…": the column that names the owner of each row')
     if spec.limit is not None:
         found.append(f"max_rows = {spec.limit.max_rows}: rows of each person, with groups")
-    if spec.task == "counts":
+    if spec.task == "counts" and spec.rows is None:
         found.append('exposure = "…": the public column of exposures, if there was one')
     if spec.family is not None and not has_default_family(spec):
         found.append(
