@@ -1,6 +1,7 @@
 """Whole rows: a plan needs no table, nothing of X gets out, and what is published is exact."""
 
 import io
+import itertools
 import logging
 import pickle
 import re
@@ -134,7 +135,7 @@ def test_a_plan_for_others_is_refused():
         ({"design": "bayes"}, "design cannot be combined"),
         ({"columns": {"age": cloakgp.columns.Number()}}, "columns cannot be combined"),
         ({"bounds": BoundsGrid(np.linspace(0, 300, 31))}, "bounds that are chosen privately"),
-        ({"bounds": [(0, 1), (0, 2)]}, "release the columns one by one"),
+        ({"bounds": [(0, 1), (0, 2)]}, "y has 1 column"),
     ],
 )
 def test_what_whole_rows_cannot_have_is_refused(settings, message):
@@ -653,6 +654,82 @@ def test_whole_fits_are_private_for_their_worst_neighbours(
     wanted = 0.8 if mechanism == "laplace" else 1.0 / gaussian_sigma(0.8, 1e-3)
     hard = "hard" in plan.design.status
     assert float(max(losses)) > (0.99 if hard or mechanism == "laplace" else 0.6) * wanted
+
+
+# --- several outputs
+
+BOTH = pd.DataFrame({"height": Y, "weight": 20 + X["age"] / 3})
+TWO = {"bounds": [(40, 200), (0, 60)]}
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_several_outputs_move_together_as_far_as_their_noise_is_for(
+    mechanism, neighbours, monkeypatch
+):
+    """A person who differs in x and in every output, or is missing: the loss is exact."""
+    seen = watched(monkeypatch)
+    model = maker(mechanism=mechanism, neighbours=neighbours, epsilon=0.8, delta=1e-3, **TWO)
+    plan = model.plan(people=N)
+
+    def released(*rows):
+        table = pd.concat([X, pd.DataFrame([r[:2] for r in rows], columns=[*X])])
+        y = pd.concat([BOTH, pd.DataFrame([r[2:] for r in rows], columns=[*BOTH])])
+        model.fit(table, y, plan=plan, people=N)
+        return seen.pop()
+
+    rows = [(a, "north", h, w) for a in (0.0, 89.9) for h in (40.0, 200.0) for w in (0.0, 60.0)]
+    totals = [released(row) for row in rows]
+    worlds = itertools.combinations(totals, 2)
+    if neighbours == "add-remove":
+        worlds = [(released(), total) for total in totals]
+    losses = []
+    for (one, scale), (other, again) in worlds:
+        assert scale == again
+        apart = one - other
+        if mechanism == "laplace":
+            losses.append(Fraction(int(abs(apart).sum())) / Fraction(scale))
+            assert losses[-1] <= Fraction(0.8)
+        else:
+            losses.append(np.sqrt(float((apart**2).sum())) / scale)
+            assert losses[-1] <= (1.0 + 1e-12) / gaussian_sigma(0.8, 1e-3)
+    wanted = 0.8 if mechanism == "laplace" else 1.0 / gaussian_sigma(0.8, 1e-3)
+    hard = "hard" in plan.design.status
+    assert float(max(losses)) > (0.99 if hard or mechanism == "laplace" else 0.6) * wanted
+
+
+def test_several_outputs_are_predicted_saved_and_read_in_blocks(tmp_path):
+    model = maker(**TWO, mechanism="laplace", neighbours="add-remove")
+    plan = model.plan(people=N)
+    release = model.fit(X, BOTH, plan=plan).release_
+    assert release.noisy.sensitivity == 2.0
+    assert release.noisy.values.shape[1] == 4
+    assert plan.published_values == release.published_values == release.noisy.values.size
+    assert model.predict(POINTS).shape == (3, 2)
+    release.save(tmp_path / "r.cloakgp")
+    again = Release.load(tmp_path / "r.cloakgp")
+    assert again.verify().ok
+    pd.testing.assert_frame_equal(
+        again.to_frame(POINTS), release.to_frame(POINTS), check_exact=True
+    )
+    pd.testing.assert_frame_equal(again.published(), release.published(), check_exact=True)
+    assert "**height** and **weight**, and the inputs" in release.statement()
+    folder = write(tmp_path / "people", WIDE.assign(**BOTH), (0, 9, N))
+    blocks = scan(folder, inputs=[*WIDE], output=[*BOTH], protect="rows")
+    assert integers(*blocks, **TWO) == integers(WIDE, BOTH, **TWO)
+    with pytest.raises(ValueError, match="y has 2 column"):
+        maker().fit(X, BOTH)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_a_second_output_tells_of_people_as_the_first_one_does(mechanism):
+    """Without noise both say how many people there are, and predictions follow the curves."""
+    settings = {"epsilon": 50.0, "mechanism": mechanism, "delta": 1e-2, "box": {"age": (0, 90)}}
+    both = maker(**{**TWO, **settings}).fit(X[["age"]], BOTH)
+    cells = both.release_.published()
+    assert cells["people"].sum() == pytest.approx(N, abs=8)
+    weights = both.predict(pd.DataFrame({"age": [20.0, 70.0]}))[:, 1]
+    np.testing.assert_allclose(weights, [20 + 20 / 3, 20 + 70 / 3], atol=3.0)
 
 
 def test_owners_of_several_rows_are_protected_with_all_that_count(monkeypatch):

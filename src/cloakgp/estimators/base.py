@@ -61,6 +61,7 @@ from cloakgp.estimators.steps import (
     release_plan,
 )
 from cloakgp.estimators.whole_rows import (
+    check_outputs,
     checked_people,
     private_batches,
     protects_rows,
@@ -74,6 +75,7 @@ from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
+from cloakgp.release.outputs import Numbers
 from cloakgp.release.plan import Plan
 from cloakgp.release.posterior import Clip, Of
 from cloakgp.release.privacy_unit import PrivacyUnit
@@ -376,11 +378,6 @@ class PrivateGP(BaseEstimator):
         design = design_for(self.design, budget.mechanism)
         if table.protected is not None:
             design = "cells"
-            if "outcome" not in outputs and len(outputs["lo"]) > 1:
-                raise ParameterError(
-                    "several outputs cannot be combined with {protect:'rows'}; release the columns "
-                    "one by one, each with its own {bounds}"
-                )
         learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
         spec = ReleaseSpec(
             model=model,
@@ -520,6 +517,8 @@ class PrivateGP(BaseEstimator):
             checked_plan(plan, Plan).check_same(table, copy_settings(self))
         assert plan.spec.rows is not None
         box, names = plan.spec.rows.box, target_names(y)
+        if isinstance(plan.spec.outcome, Numbers):
+            check_outputs(len(plan.spec.lo), y)
         if both := [name for name in names or () if name in (box.names or ())]:
             raise ParameterError("{box} has the column {!r}, and so has {y}; rename one", both[0])
         _remember_names(self, box.names, len(box.inputs))

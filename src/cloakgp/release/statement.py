@@ -248,9 +248,9 @@ def what_cells_are(release: Release, noisy: str) -> str:
     if release.spec.rows is None:
         return f"{start} chosen by the inputs alone."
     return (
-        f"{start} chosen before anything was read. For each cell there is one of what people have, "
-        "and one of what they lack; or one for each label. All of a cell together are the number "
-        "of its people."
+        f"{start} chosen before anything was read. For each cell and output there is one of what "
+        "people have, and one of what they lack; or one for each label. Together these are the "
+        "number of its people."
     )
 
 
