@@ -214,7 +214,9 @@ class PlannerPages:
             return JSONResponse({"html": ""})
         settings, decimal = input_settings(form, self.planner.base), form.get("decimal") or "."
         inputs = await asyncio.to_thread(self.planner.people, settings, decimal)
-        picture = None if inputs is None else people_picture(inputs, settings.columns)
+        picture = None
+        if inputs is not None:
+            picture = people_picture(inputs, settings.columns, self.planner.unit.many)
         return JSONResponse({"html": picture or ""})
 
     async def preview(self, request: Request) -> Response:
