@@ -37,7 +37,6 @@ drawn from.
 """
 #: Items whose section is a page of its own.
 APART = ("compare-rows",)
-CPU_TIME = "CPU time is measured by the [benchmarks](../benchmarks.md)."
 #: What version 0.2.0 gave, by item.
 BEFORE = json.loads((Path(__file__).parent / "printed" / "best-0.2.0.json").read_text())
 
@@ -54,7 +53,7 @@ def assemble(results: Path) -> Path:
         if record is None:
             title, place = titles.get(name) or (items[name].title, items[name].place)
             why = "has not been run yet" if name in items else "has not been written yet"
-            overview.append(f"| {title} | {place} | missing: {why} |")
+            overview.append(f"| {title} | {place}; missing: this item {why} |")
             sections.append(f"## {title}\n\n*{_capital(place)}.* **Missing**: this item {why}.\n")
             continue
         text = section(record, results / name, _since(items.get(name), record, results))
@@ -65,8 +64,8 @@ def assemble(results: Path) -> Path:
         else:
             sections.append(text)
         link = f"[{record['title']}]({where})"
-        overview.append(f"| {link} | {record['place']} | {record['conclusion']} |")
-    table = "\n".join(["| item | in the paper | to conclude |", "|---|---|---|", *overview])
+        overview.append(f"| {link} | {record['place']} |")
+    table = "\n".join(["| item | in the paper |", "|---|---|", *overview])
     results.mkdir(parents=True, exist_ok=True)
     page = results / "README.md"
     pictures = [
@@ -76,10 +75,11 @@ def assemble(results: Path) -> Path:
     ]
     aims = measured.table(results)
     aims.to_csv(results / "measured.csv", index=False)
-    if glance.make(results) is not None:
-        table = f"First of all: [{glance.TITLE.lower()}]({glance.NAME}.md), a page.\n\n{table}"
-    beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{CPU_TIME}\n"
-    page.write_text("\n".join([TITLE, *pictures, HEAD, table, "", beside, *sections]))
+    first = glance.make(results) is not None
+    at_once = [f"In one page: [{glance.TITLE.lower()}]({glance.NAME}.md).\n"] if first else []
+    missed = "\n".join(f"- {why}" for why in measured.MISSED)
+    beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{missed}\n"
+    page.write_text("\n".join([TITLE, *at_once, *pictures, beside, HEAD, table, "", *sections]))
     return page
 
 
@@ -125,8 +125,8 @@ def section(record: dict[str, Any], folder: Path, since: str = "") -> str:
         lines.append("")
     files = ", ".join(f"[{_words(t)}]({name}/{t}.csv)" for t in record["tables"])
     made = (
-        f"cloakgp {record['version']}, commit {record['commit'] or 'unknown'}, seed "
-        f"{record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
+        f"commit {record['commit'] or 'unknown'} (the last version then: {record['version']}), "
+        f"seed {record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
         f"{record['finished']}"
     )
     uses = record["made_from"].get("uses")
