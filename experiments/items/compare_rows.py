@@ -407,10 +407,10 @@ def compute(run: Run) -> Result:
             f"where the table names another δ, it is {compare.DELTA:g}. Adding or removing also "
             "hides how many people there are: ours is then planned for a guess to one digit.",
             f"The box is public knowledge: {boxes}. Values outside are clipped for everybody.",
-            "Whole rows are protected for up to three inputs. Of data with more, ours has those "
-            f"that a keeper would choose without a look at them: {words.listed(few)}. DP-EBM, "
-            "diffprivlib and AdaSSP have the choice between these and all; *outputs alone* and the "
-            "floor have the same few.",
+            "Whole rows are protected best for one to three inputs. Of data with more, ours has "
+            f"those that a keeper would choose without a look at them: {words.listed(few)}. "
+            "DP-EBM, diffprivlib and AdaSSP have the choice between these and all; *outputs alone* "
+            "and the floor have the same few.",
             compare.LIBRARIES,
             "The histogram publishes counts and sums in a grid of one, two or three of the inputs, "
             "up to 64 cells along one of them, or one for each input whose deviations are added "

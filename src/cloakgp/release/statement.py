@@ -171,11 +171,11 @@ def protected_words(rows: ProtectedRows | None) -> str:
     return f"whole rows, inputs included, for {relation(rows)}"
 
 
-def two_cases(rows: ProtectedRows | None) -> str:
-    """Say between what the best attacker guesses."""
-    if rows is None:
+def two_cases(neighbours: str | None) -> str:
+    """Say between what the best attacker guesses; ``neighbours`` are those of whole rows."""
+    if neighbours is None:
         return "two values of one person"
-    if rows.neighbours == "replace":
+    if neighbours == "replace":
         return "two rows of one person"
     return "the data with and without one person"
 
