@@ -5,14 +5,17 @@
 Every case runs in a process of its own, which makes its data first, so that what is measured is
 above them.  Seconds are those of processors, of all processes of a case together.  What was
 measured is kept in build/bench, so that an interrupted run goes on.  ``--append`` adds
-the tables to a Markdown file, that of ``designs.py``.  Needs the extras parquet and dask.
+the tables to a Markdown file, that of ``designs.py``.  Needs the extras parquet and dask; DuckDB
+and Polars are measured beside where they are installed.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
+import os
 import sys
 import tempfile
 import threading
@@ -37,7 +40,7 @@ from cloakgp import PrivateGPClassifier, PrivateGPRegressor, scan
 from cloakgp.data.blocks.progress import watched
 
 #: What is asked of a million people with one input, and of predictions.
-CPU_SECONDS, MEGABYTES, PREDICT_SECONDS = 60.0, 1000.0, 0.1
+CPU_SECONDS, MEGABYTES, PREDICT_SECONDS, ROWS_A_SECOND = 60.0, 1000.0, 0.1, 15e6
 POINTS = 1000
 BUDGET = {"epsilon": 1.0, "delta": 1e-9}
 #: Rows of a file, and of its row groups.
@@ -185,7 +188,7 @@ def of_people(people: int, inputs: int, classes: bool) -> dict[str, Any]:
         "cpu": whole.cpu,
         "above": whole.above,
         "gap": plan.gap,
-        "places": len(plan.facts.partition.counts),
+        "places": len(plan.spec.partition.counts),
     }
 
 
@@ -216,22 +219,55 @@ def measure_people(effort: Effort, results: Results, say: Callable[[str], None])
 
 
 def write_rows(folder: Path, rows: int) -> None:
-    """Write a folder of Parquet files with one input and one output."""
+    """Write a folder of Parquet files: ages as fractions and as whole numbers, and incomes."""
     rng = np.random.default_rng(0)
     for number in range(0, rows, FILE_ROWS):
         count = min(FILE_ROWS, rows - number)
         age = rng.uniform(18.0, 90.0, count)
         income = 20_000.0 + 500.0 * age + rng.normal(0.0, 8_000.0, count)
         path = folder / f"part-{number // FILE_ROWS:04}.parquet"
-        pq.write_table(pa.table({"age": age, "income": income}), path)
+        columns = {"age": age, "years": np.floor(age).astype(np.int64), "income": income}
+        pq.write_table(pa.table(columns), path)
 
 
 def plain_pass(folder: Path) -> None:
-    """Only read both columns, a batch at a time."""
+    """Only read two columns, a batch at a time."""
     for path in sorted(folder.iterdir()):
         file = pq.ParquetFile(path, pre_buffer=False)
         for batch in file.iter_batches(1 << 16, columns=["age", "income"], use_threads=False):
             assert batch.num_rows
+
+
+def sums_by_pyarrow(folder: Path) -> None:
+    """Sum incomes by whole years, file by file, on one thread."""
+    for path in sorted(folder.iterdir()):
+        table = pq.read_table(path, columns=["years", "income"], use_threads=False)
+        sums = table.group_by("years", use_threads=False).aggregate([("income", "sum")])
+        assert sums.num_rows
+
+
+def sums_by_duckdb(folder: Path) -> None:
+    import duckdb
+
+    query = f"SELECT years, sum(income) FROM read_parquet('{folder}/*.parquet') GROUP BY years"
+    assert duckdb.connect(config={"threads": 1}).execute(query).fetchall()
+
+
+def sums_by_polars(folder: Path) -> None:
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    import polars
+
+    rows = polars.scan_parquet(folder / "*.parquet").group_by("years")
+    assert rows.agg(polars.col("income").sum()).collect().height
+
+
+#: What reads the same rows and does less: the physical limit.
+LIMITS: dict[str, Callable[[Path], None]] = {
+    "plain": plain_pass,
+    "pyarrow": sums_by_pyarrow,
+    "duckdb": sums_by_duckdb,
+    "polars": sums_by_polars,
+}
 
 
 @contextlib.contextmanager
@@ -255,18 +291,21 @@ def workers(kind: str) -> Iterator[None]:
 
 def get_ready() -> None:
     """Load what a block needs, and take long enough for the other workers to get ready, too."""
+    import pyarrow.parquet  # noqa: F401
+
+    import cloakgp.data.batches  # noqa: F401
 
     time.sleep(1.0)
 
 
-def of_rows(folder: str, kind: str, rows: int) -> dict[str, Any]:
+def of_rows(folder: str, kind: str, rows: int, column: str = "age") -> dict[str, Any]:
     """Measure a plan and a fit of rows that come in blocks, workers having been started before."""
-    if kind == "plain":
+    if kind in LIMITS:
         with measured() as meter:
-            plain_pass(Path(folder))
+            LIMITS[kind](Path(folder))
         peak = {"peak": meter.peak, "above": meter.above}
         return {"cpu": meter.cpu, "passes": meter.cpu, "wall": meter.wall, **peak}
-    X, y = scan(folder, inputs=["age"], output="income")
+    X, y = scan(folder, inputs=[column], output="income")
     model = PrivateGPRegressor(bounds=(0, 100_000), **BUDGET)
     with workers(kind):
         # What is loaded at the first use is loaded now, by every worker.
@@ -275,7 +314,7 @@ def of_rows(folder: str, kind: str, rows: int) -> dict[str, Any]:
         reading = PassMeter()
         with measured() as whole, watched(reading):
             model.fit(X, y, plan=model.plan(X))
-    assert model.release_.facts.people == rows
+    assert model.release_.spec.people == rows
     return {
         "cpu": whole.cpu,
         "passes": reading.cpu,
@@ -294,24 +333,31 @@ def measure_rows(effort: Effort, results: Results, say: Callable[[str], None]) -
         ),
         (
             "One input and one output, two columns of 8 bytes. Plain: pyarrow reads both columns "
-            "once and does nothing with them.",
-            "The others plan and fit, which takes four passes: two find places, one compares the "
-            "inputs with the plan, one sums the private column. CPU time of all four together, and "
-            "of the rest, which is mostly the search for the best sketch.",
+            "once and does nothing with them; pyarrow, DuckDB and Polars: they sum the output by "
+            "the whole numbers of the input, on one thread, which is the least that anybody has to "
+            "do.",
+            "The others plan and fit, on all processors. Of fractions that takes three passes: two "
+            "find places, one sums the private column; of whole numbers two, since one finds "
+            "places. CPU time of all passes together, and of the rest, which is mostly the search "
+            "for the best sketch.",
             "Peak memory: of all processes together, libraries included; added: above what they "
             "had when they were ready.",
         ),
     )
     results.tables.append(table)
     few, many = effort.rows
-    for rows, kinds in ((few, ("plain", "threads")), (many, ("plain", "threads", *OTHERS))):
+    limits = [kind for kind in LIMITS if kind == "plain" or importlib.util.find_spec(kind)]
+    for rows, kinds in ((few, ("plain", "threads")), (many, (*limits, "threads", WHOLE, *OTHERS))):
         with tempfile.TemporaryDirectory() as folder:
             say(f"writing {rows:,} rows")
             write_rows(Path(folder), rows)
             plain = 0.0
             for kind in kinds:
                 say(f"{rows:,} rows, {kind}")
-                found = in_a_process({"kind": kind, "rows": rows}, folder=folder)
+                work = {"kind": kind, "rows": rows}
+                if kind == WHOLE:
+                    work |= {"kind": "threads", "column": "years"}
+                found = in_a_process(work, folder=folder)
                 results.rows[rows, kind] = found
                 plain = plain or found["passes"]
                 table.rows.append(
@@ -329,6 +375,7 @@ def measure_rows(effort: Effort, results: Results, say: Callable[[str], None]) -
 
 
 OTHERS = ("processes", "cluster")
+WHOLE = "threads, whole numbers"
 
 
 def on_paper(results: Results, effort: Effort) -> Table:
@@ -351,8 +398,8 @@ def on_paper(results: Results, effort: Effort) -> Table:
         for machines in MACHINES:
             cpu = each * rows
             seconds = once + cpu / (cores * machines)
-            # Three passes over the input, one over both columns.
-            rate = rows * (4 * 8 + 8) / machines / seconds / 1e6
+            # Two passes over the input, one over both columns.
+            rate = rows * (3 * 8 + 8) / machines / seconds / 1e6
             table.rows.append(
                 (f"{rows:,}, {machines}", f"{cpu / 3600:.2f}", hours(seconds), f"{rate:.0f} MB/s")
             )
@@ -385,6 +432,7 @@ def target_lines(results: Results, effort: Effort) -> list[str]:
         for name, each in found.items()
     )
     small, large = (results.rows[rows, "threads"] for rows in effort.rows)
+    fast = {kind: effort.rows[1] / results.rows[effort.rows[1], kind]["passes"] for kind in FAST}
     ratio = effort.rows[1] / effort.rows[0]
     kinds = ("threads", *OTHERS)
     peaks = {kind: results.rows[effort.rows[1], kind]["peak"] for kind in kinds}
@@ -398,12 +446,16 @@ def target_lines(results: Results, effort: Effort) -> list[str]:
         f"{effort.rows[1]:,} rows from files within {MEGABYTES:.0f} MB, all processes and their "
         f"libraries together: {verdict(peak <= MEGABYTES for peak in peaks.values())} "
         f"({', '.join(f'{kind} {peak:.0f} MB' for kind, peak in peaks.items())})",
+        f"{ROWS_A_SECOND:.0e} rows from files for each CPU second: "
+        f"{verdict(rate >= ROWS_A_SECOND for rate in fast.values())} "
+        f"({', '.join(f'{kind} {rate:,.0f}' for kind, rate in fast.items())})",
         f"{ratio:.0f} times as many rows from files: {large['passes'] / small['passes']:.1f} times "
         f"the CPU time of passes, {large['peak'] / small['peak']:.2f} times the memory",
     ]
 
 
 NAMES = {False: "numbers", True: "classes"}
+FAST = ("threads", WHOLE)
 
 
 def work_on(task: dict[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,6 @@ REFUSED = {
     "combine & no noise": "are the same one",
     "private bounds & whole rows": "bounds that are chosen privately cannot be combined",
     "bounds grid & whole rows": "bounds that are chosen privately cannot be combined",
-    "several outputs & whole rows": "several outputs cannot be combined with protect='rows'",
     "iterations & whole rows": "iterations cannot be combined with protect='rows'",
     "search & whole rows": "a private search cannot be combined with protect='rows'",
     "columns & whole rows": "columns cannot be combined with protect='rows'",

@@ -108,6 +108,9 @@ def test_a_column_of_owners_among_the_inputs_that_repeats_is_worth_a_warning():
         ),
         *((name, True) for name in ("household", "customer-number", "userid", "e-mail")),
         *((name, False) for name in ("age", "patient_age", "household_size", "width", "")),
+        *((name, True) for name in ("Kundennummer", "Haushalt-ID", "Schüler", "patienten_nr")),
+        *((name, True) for name in ("Élève", "numéro client", "ID_paziente", "código_alumno")),
+        *((name, False) for name in ("Kunden", "patients", "persistent", "Anzahl Kunden je Tag")),
         *((name, False) for name in ("hospital_name", "number_of_patients", "paid")),
     ],
 )

@@ -1,6 +1,7 @@
 """Whole rows: a plan needs no table, nothing of X gets out, and what is published is exact."""
 
 import io
+import itertools
 import logging
 import pickle
 import re
@@ -31,6 +32,7 @@ from cloakgp import (
 )
 from cloakgp.data.blocks.arrays import cut_array, cut_outputs
 from cloakgp.data.blocks.parquet import RowRange
+from cloakgp.data.box import read_box
 from cloakgp.errors import ReleaseFileError, RepeatedSpendWarning
 from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, gaussian_sigma
@@ -123,7 +125,7 @@ def test_a_plan_for_others_is_refused():
         ({"neighbours": "all"}, "neighbours must be one of"),
         ({"box": {"age": (9, 0)}}, "lower end below"),
         ({"box": {"age": 9}}, "must be a range such as"),
-        ({"box": {f"x{i}": (0, 1) for i in range(4)}}, "1 to 3"),
+        ({"box": {f"x{i}": (0, 1) for i in range(11)}}, "1 to 10"),
         ({"box": {"age": (0, 1), "region": [str(i) for i in range(60)]}}, "too many levels"),
         ({"box": {"region": ["1", "1.0"]}}, "are not different"),
         ({"box": "age"}, "must name the range"),
@@ -133,7 +135,7 @@ def test_a_plan_for_others_is_refused():
         ({"design": "bayes"}, "design cannot be combined"),
         ({"columns": {"age": cloakgp.columns.Number()}}, "columns cannot be combined"),
         ({"bounds": BoundsGrid(np.linspace(0, 300, 31))}, "bounds that are chosen privately"),
-        ({"bounds": [(0, 1), (0, 2)]}, "release the columns one by one"),
+        ({"bounds": [(0, 1), (0, 2)]}, "y has 1 column"),
     ],
 )
 def test_what_whole_rows_cannot_have_is_refused(settings, message):
@@ -185,6 +187,79 @@ def test_without_whole_rows_nothing_of_them_is_taken():
     model = quiet(PrivateGPRegressor(bounds=(40, 200), random_state=0).fit, X[["age"]], Y)
     with pytest.raises(ValueError, match="a density is for releases"):
         model.release_.density()
+
+
+# --- many inputs
+
+
+MANY = {**{f"x{number}": (0, 1) for number in range(4)}, "region": ["north", "south"]}
+
+
+def many_people():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(0, 1, (N, 4)), columns=list(MANY)[:4])
+    return table.assign(region=X["region"]), (100 + 40 * table["x0"]).rename("height")
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 3, 4, 5, 7, 10])
+def test_of_many_numbers_those_named_first_are_cut_more_often(numbers, monkeypatch):
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 1024)
+    box = read_box([(0, 1)] * numbers)
+    assert sorted(box.parts, reverse=True) == list(box.parts)
+    assert max(box.parts) <= min(box.parts) + 1
+    assert 512 < box.grid.bins <= 1024 or box.parts == (256,)
+
+
+@pytest.mark.parametrize("numbers", [1, 3, 4, 10])
+def test_the_middle_of_each_bin_lies_in_it(numbers, monkeypatch):
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 1024)
+    box = read_box([(-1, 3)] * numbers)
+    assert np.array_equal(box.grid.places(list(box.codes.T)), np.arange(box.grid.bins))
+
+
+def test_functions_of_many_private_inputs_may_be_additive(monkeypatch):
+    """A sum of as many functions as there are inputs, which no other family has."""
+    for box, wanted in ((MANY, 2), (dict(list(MANY.items())[1:]), 0)):
+        family = maker(box=box, mechanism="laplace").plan(people=N).spec.family
+        sums = {
+            tuple(number for number, _ in setting.variances)
+            for setting in family.settings
+            if len(setting.variances) == len(box)
+        }
+        assert len(sums) == wanted
+
+
+def test_a_release_with_many_inputs_can_do_all_that_others_can(tmp_path):
+    table, y = many_people()
+    model = maker(box=MANY, neighbours="add-remove").fit(table, y, people=N)
+    release = model.release_
+    assert release.verify().ok
+    release.save(tmp_path / "r.cloakgp")
+    release.report(tmp_path / "r.html")
+    assert isinstance(release.plot(), Figure)
+    again = Release.load(tmp_path / "r.cloakgp")
+    assert np.array_equal(again.predict(table[:5]), model.predict(table[:5]))
+    assert again.statement() == release.statement()
+    assert np.all(again.density(table[:5])["people"] > 0)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_neighbours_who_differ_in_many_inputs_are_hidden_as_others_are(mechanism, monkeypatch):
+    seen = watched(monkeypatch)
+    table, y = many_people()
+    model = maker(box=MANY, mechanism=mechanism, epsilon=0.8, delta=1e-3)
+    plan = model.plan(people=N + 1)
+    totals = []
+    for value, region, height in ((0.0, "north", 40.0), (1.0, "south", 200.0)):
+        row = pd.DataFrame([[*[value] * 4, region]], columns=list(MANY))
+        model.fit(pd.concat([table, row]), [*y, height], plan=plan)
+        totals.append(seen.pop())
+    (one, scale), (other, _) = totals
+    if mechanism == "laplace":
+        assert Fraction(int(abs(one - other).sum())) / Fraction(scale) <= Fraction(0.8)
+    else:
+        moved = np.sqrt(float(((one - other) ** 2).sum())) / scale
+        assert moved <= 1.0 / gaussian_sigma(0.8, 1e-3)
 
 
 # --- nothing of X gets out
@@ -582,6 +657,82 @@ def test_whole_fits_are_private_for_their_worst_neighbours(
     wanted = 0.8 if mechanism == "laplace" else 1.0 / gaussian_sigma(0.8, 1e-3)
     hard = "hard" in plan.design.status
     assert float(max(losses)) > (0.99 if hard or mechanism == "laplace" else 0.6) * wanted
+
+
+# --- several outputs
+
+BOTH = pd.DataFrame({"height": Y, "weight": 20 + X["age"] / 3})
+TWO = {"bounds": [(40, 200), (0, 60)]}
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_several_outputs_move_together_as_far_as_their_noise_is_for(
+    mechanism, neighbours, monkeypatch
+):
+    """A person who differs in x and in every output, or is missing: the loss is exact."""
+    seen = watched(monkeypatch)
+    model = maker(mechanism=mechanism, neighbours=neighbours, epsilon=0.8, delta=1e-3, **TWO)
+    plan = model.plan(people=N)
+
+    def released(*rows):
+        table = pd.concat([X, pd.DataFrame([r[:2] for r in rows], columns=[*X])])
+        y = pd.concat([BOTH, pd.DataFrame([r[2:] for r in rows], columns=[*BOTH])])
+        model.fit(table, y, plan=plan, people=N)
+        return seen.pop()
+
+    rows = [(a, "north", h, w) for a in (0.0, 89.9) for h in (40.0, 200.0) for w in (0.0, 60.0)]
+    totals = [released(row) for row in rows]
+    worlds = itertools.combinations(totals, 2)
+    if neighbours == "add-remove":
+        worlds = [(released(), total) for total in totals]
+    losses = []
+    for (one, scale), (other, again) in worlds:
+        assert scale == again
+        apart = one - other
+        if mechanism == "laplace":
+            losses.append(Fraction(int(abs(apart).sum())) / Fraction(scale))
+            assert losses[-1] <= Fraction(0.8)
+        else:
+            losses.append(np.sqrt(float((apart**2).sum())) / scale)
+            assert losses[-1] <= (1.0 + 1e-12) / gaussian_sigma(0.8, 1e-3)
+    wanted = 0.8 if mechanism == "laplace" else 1.0 / gaussian_sigma(0.8, 1e-3)
+    hard = "hard" in plan.design.status
+    assert float(max(losses)) > (0.99 if hard or mechanism == "laplace" else 0.6) * wanted
+
+
+def test_several_outputs_are_predicted_saved_and_read_in_blocks(tmp_path):
+    model = maker(**TWO, mechanism="laplace", neighbours="add-remove")
+    plan = model.plan(people=N)
+    release = model.fit(X, BOTH, plan=plan).release_
+    assert release.noisy.sensitivity == 2.0
+    assert release.noisy.values.shape[1] == 4
+    assert plan.published_values == release.published_values == release.noisy.values.size
+    assert model.predict(POINTS).shape == (3, 2)
+    release.save(tmp_path / "r.cloakgp")
+    again = Release.load(tmp_path / "r.cloakgp")
+    assert again.verify().ok
+    pd.testing.assert_frame_equal(
+        again.to_frame(POINTS), release.to_frame(POINTS), check_exact=True
+    )
+    pd.testing.assert_frame_equal(again.published(), release.published(), check_exact=True)
+    assert "**height** and **weight**, and the inputs" in release.statement()
+    folder = write(tmp_path / "people", WIDE.assign(**BOTH), (0, 9, N))
+    blocks = scan(folder, inputs=[*WIDE], output=[*BOTH], protect="rows")
+    assert integers(*blocks, **TWO) == integers(WIDE, BOTH, **TWO)
+    with pytest.raises(ValueError, match="y has 2 column"):
+        maker().fit(X, BOTH)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_a_second_output_tells_of_people_as_the_first_one_does(mechanism):
+    """Without noise both say how many people there are, and predictions follow the curves."""
+    settings = {"epsilon": 50.0, "mechanism": mechanism, "delta": 1e-2, "box": {"age": (0, 90)}}
+    both = maker(**{**TWO, **settings}).fit(X[["age"]], BOTH)
+    cells = both.release_.published()
+    assert cells["people"].sum() == pytest.approx(N, abs=8)
+    weights = both.predict(pd.DataFrame({"age": [20.0, 70.0]}))[:, 1]
+    np.testing.assert_allclose(weights, [20 + 20 / 3, 20 + 70 / 3], atol=3.0)
 
 
 def test_owners_of_several_rows_are_protected_with_all_that_count(monkeypatch):

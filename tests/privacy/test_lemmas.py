@@ -44,7 +44,7 @@ def size(x):
 
 
 @about(
-    "9ebd7f5c063493a8",
+    "c003baf432dd4650",
     "mechanism/release.py::release",
     "mechanism/release.py::_sum_rows",
     "mechanism/release.py::value_bits_for",
@@ -159,9 +159,10 @@ def test_a_number_and_its_square_move_by_less_than_one_step_more():
 
 
 @about(
-    "261490c5a0724f89",
+    "a0715b5da6172612",
     "mechanism/whole_rows.py::WholeRows",
     "mechanism/whole_rows.py::_read_shares",
+    "mechanism/whole_rows.py::share_groups",
     "mechanism/whole_rows.py::check_no_negative_entries",
     "mechanism/whole_rows.py::rows_sensitivity",
 )
@@ -175,6 +176,12 @@ def test_rows_without_negative_entries_are_never_opposite():
     # Shares: none is negative, and they add up to m; so their squares add up to m² at most.
     u, m = z3.Reals("u m")
     assert holds(z3.And(m - u >= 0, u**2 + (m - u) ** 2 <= m**2), u >= 0, u <= m)
+    # Those of one output more: in sum m more, and m² more of squares at most.
+    summed, squares, outputs = z3.Reals("summed squares outputs")
+    given = [u >= 0, u <= m, outputs >= 0, summed == outputs * m, squares <= outputs * m**2]
+    assert holds(summed + u + (m - u) == (outputs + 1) * m, *given)
+    assert holds(squares + u**2 + (m - u) ** 2 <= (outputs + 1) * m**2, *given)
+    assert not holds(squares + u**2 + (m - u) ** 2 <= (outputs + 1) * m**2, *given[2:])
 
 
 @about("d714b85493916d76", "mechanism/whole_rows.py::_add_up")

@@ -172,7 +172,7 @@ class Job:
             decimal=settings.decimal,
         )
         y: Any = table.outputs
-        if isinstance(y, pd.DataFrame):
+        if isinstance(y, pd.DataFrame) and len(settings.output) == 1:
             y = y[settings.output[0]]
         options = {"groups": table.groups, "max_contributions": settings.max_rows}
         with explained(ours_only=True), reading_threads(settings.jobs):

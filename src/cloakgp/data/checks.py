@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import unicodedata
 from collections.abc import Iterator
 from numbers import Real
 from typing import Any
@@ -28,15 +29,30 @@ from cloakgp.data.frames import (
 from cloakgp.errors import ParameterError, brief, warn_user
 from cloakgp.privacy.mechanism.contributions import owner_codes as core_codes
 
-_PERSON = (
-    "patient|person|proband|household|family|owner|subject|participant|respondent|user|customer|"
-    "client|member|employee|worker|student|pupil|individual|donor"
+#: Words for somebody who may own several rows, in English and in some other languages of Europe,
+#: without their accents.  A word that is missing costs a hint, and nothing else.
+_PERSON = "|".join(
+    (
+        "patient|person|proband|household|family|owner|subject|participant|respondent|user",
+        "customer|client|member|employee|worker|student|pupil|individual|donor",
+        "patientin|kunde|kundin|haushalt|familie|mitglied|mitarbeiter|teilnehmer|schuler",
+        "schueler|versicherter|eigentumer|eigentuemer|spender",
+        "patiente|personne|cliente|foyer|menage|famille|membre|salarie|eleve|etudiant|assure",
+        "paciente|persona|hogar|familia|miembro|empleado|alumno|estudiante|usuario|socio",
+        "paziente|famiglia|utente|dipendente|alunno|studente|pessoa|aluno",
+        "persoon|klant|huishouden|gezin|deelnemer|medewerker|leerling",
+        "pacjent|osoba|klient|pasient|kund|hushall|husholdning|elev|medlem",
+    )
+)
+#: Words for a number that stands for somebody.
+_NUMBER = (
+    "id|no|nr|num|number|code|key|ref|hash|name|nummer|numero|numer|kennung|schluessel|schlussel"
 )
 #: A column of so many different values is no column of owners: "member" may be yes or no.
 MAX_FLAG_VALUES = 2
 #: Names of columns that say whose a row is, in small letters with underscores between words.
 _OF_PEOPLE = re.compile(
-    rf"(^|_)({_PERSON})(_?(id|no|nr|num|number|code|key|ref|hash|name))?$"
+    rf"(^|_)({_PERSON})((e?s|e?n)?_?({_NUMBER}))?$"
     r"|(^|_)(id|uid|uuid|guid|pid|mrn|ssn|e_?mail|pseudonym|surname)$"
     r"|^((first|last|full)_?)?name$"
 )
@@ -106,8 +122,10 @@ def warn_if_reordered(X: Any, y: Any) -> None:
 
 
 def names_people(name: str) -> bool:
-    """Tell whether a column is called like one that says whose a row is: patient_id, ownerNo."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name).strip("_").lower()
+    """Tell whether a column is called like one that says whose a row is: patient_id, Élève."""
+    plain = unicodedata.normalize("NFKD", name)
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", plain).strip("_").lower()
     return _OF_PEOPLE.search(words) is not None
 
 

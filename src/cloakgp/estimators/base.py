@@ -61,6 +61,7 @@ from cloakgp.estimators.steps import (
     release_plan,
 )
 from cloakgp.estimators.whole_rows import (
+    check_outputs,
     checked_people,
     private_batches,
     protects_rows,
@@ -74,6 +75,7 @@ from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan
 from cloakgp.release.decoder import Uncertainty
+from cloakgp.release.outputs import Numbers
 from cloakgp.release.plan import Plan
 from cloakgp.release.posterior import Clip, Of
 from cloakgp.release.privacy_unit import PrivacyUnit
@@ -288,26 +290,15 @@ class PrivateGP(BaseEstimator):
             table.append({"max_contributions": name, **_cost(plan, whole)})
         return pd.DataFrame(table)
 
-    @documented
-    def compare_max_rows(
-        self,
-        X: ArrayLike,
-        at: ArrayLike | None = None,
-        groups: Any = None,
-        limits: Sequence[int | None] = LIMITS,
-        **more: Any,
-    ) -> pd.DataFrame:
+    def compare_max_rows(self, *args: Any, **options: Any) -> pd.DataFrame:
         """Call ``compare_max_contributions`` by its old name, which is deprecated.
 
         Parameters
         ----------
-        {shared}
-        groups : array of shape (N,), default=None
-            The owner of each row; required here.
-        limits : sequence of int or None, default=(1, 2, 5, None)
-            The values of ``max_contributions`` to compare; None stands for all rows.
-        **more : dict
-            Further arguments of ``plan``, such as ``exposure``.
+        *args : object
+            Those of ``compare_max_contributions``.
+        **options : object
+            Those of ``compare_max_contributions``.
 
         Returns
         -------
@@ -315,7 +306,7 @@ class PrivateGP(BaseEstimator):
             The same table; its first column has the old name, too.
         """
         warn_user("compare_max_rows is now called compare_max_contributions", DeprecationWarning)
-        table = self.compare_max_contributions(X, at, groups, limits, **more)
+        table = self.compare_max_contributions(*args, **options)
         return table.rename(columns={"max_contributions": "max_rows"})
 
     def selection_bounds(self) -> tuple[float, float]:
@@ -376,11 +367,6 @@ class PrivateGP(BaseEstimator):
         design = design_for(self.design, budget.mechanism)
         if table.protected is not None:
             design = "cells"
-            if "outcome" not in outputs and len(outputs["lo"]) > 1:
-                raise ParameterError(
-                    "several outputs cannot be combined with {protect:'rows'}; release the columns "
-                    "one by one, each with its own {bounds}"
-                )
         learnt = family is not None and design in ("bayes", "cells") and self.decode == "bayes"
         spec = ReleaseSpec(
             model=model,
@@ -520,6 +506,8 @@ class PrivateGP(BaseEstimator):
             checked_plan(plan, Plan).check_same(table, copy_settings(self))
         assert plan.spec.rows is not None
         box, names = plan.spec.rows.box, target_names(y)
+        if isinstance(plan.spec.outcome, Numbers):
+            check_outputs(len(plan.spec.lo), y)
         if both := [name for name in names or () if name in (box.names or ())]:
             raise ParameterError("{box} has the column {!r}, and so has {y}; rename one", both[0])
         _remember_names(self, box.names, len(box.inputs))

@@ -166,6 +166,19 @@ def private_batches(box: Box, X: Any, y: Any, groups: Any) -> list[Batch]:
     return [PrivateRows(box.grid, box.values(X), y)]
 
 
+def check_outputs(outputs: int, y: Any) -> None:
+    """Refuse numbers in more or fewer columns than bounds were given for; rows are not counted."""
+    shape = (None, y.columns) if isinstance(y, BlockColumn) else getattr(y, "shape", None)
+    if isinstance(shape, tuple) and len(shape) in (1, 2):
+        columns = 1 if len(shape) == 1 else shape[1]
+        if columns != outputs:
+            raise ParameterError(
+                "{y} has {} column(s), and {bounds} are for {}; give {bounds} a pair for each "
+                "column of {y}",
+                *(columns, outputs),
+            )
+
+
 def _private_blocks(box: Box, X: BlockTable, y: BlockColumn, groups: Any) -> list[Batch]:
     """Return blocks of a private table, of which no number of rows is told."""
     if groups is not None:

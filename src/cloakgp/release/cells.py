@@ -66,10 +66,10 @@ class PublishedCells:
     def people(self) -> Array:
         """How many people are in each cell, (K,); those who are shared count in parts.
 
-        Of whole rows that is a noisy number, the sum of all shares.
+        Of whole rows that is a noisy number, the sum of all shares that add up to 1.
         """
         if self.spec.rows is not None:
-            return np.asarray(self.part.noisy.s.sum(axis=1))
+            return np.asarray(self.part.noisy.s.sum(axis=1) / self.spec.share_groups)
         return np.asarray(self.shares @ self._each)
 
     @property
@@ -77,7 +77,8 @@ class PublishedCells:
         """The noise in the numbers of people; 0 where inputs are public."""
         if self.spec.rows is None:
             return 0.0
-        return self.part.noisy.noise_std * math.sqrt(self.spec.shares)
+        spec = self.spec
+        return self.part.noisy.noise_std * math.sqrt(spec.shares / spec.share_groups)
 
     @cached_property
     def exposure(self) -> Array | None:
@@ -136,7 +137,9 @@ class PublishedCells:
         # Where there are hardly more rows than noise, a mean says nothing, and its noise says so.
         rows = np.maximum(self.people, 2.0 * self.people_noise_std)[:, None]
         share = np.clip((self.sums - self._lo * self.people[:, None]) / (self._width * rows), 0, 1)
-        around = np.hypot(1.0 - share, share) if self.spec.shares == 2 else np.hypot(1.0, share)
+        # Of a sum less its share of all C sums in each of G groups, by which people are counted.
+        C, G = self.spec.shares, self.spec.share_groups
+        around = np.sqrt(1.0 - 2.0 * share / G + C * share**2 / G)
         return self._lo + self._width * share, self.sum_noise_std * around / rows
 
     @property

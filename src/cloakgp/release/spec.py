@@ -248,7 +248,8 @@ class ReleaseSpec:
     def sensitivity(self) -> float:
         """How far one person can move the sketch, in the norm of the mechanism."""
         if self.rows is not None:
-            return rows_sensitivity(self.rows.neighbours, self.rows.max_rows, self.budget.norm)
+            rows, norm = self.rows, self.budget.norm
+            return rows_sensitivity(rows.neighbours, rows.max_rows, norm, self.share_groups)
         return self.outcome.sensitivity(len(self.lo), self.mechanism)
 
     @property
@@ -258,8 +259,13 @@ class ReleaseSpec:
 
     @property
     def shares(self) -> int:
-        """How many shares each row has that add up to 1, where whole rows are protected."""
-        return max(2, len(self.lo))
+        """How many shares of each row add up to 1, where whole rows are protected."""
+        return 2 if isinstance(self.outcome, Numbers) else max(2, len(self.lo))
+
+    @property
+    def share_groups(self) -> int:
+        """How many groups of such shares each row has: one for each column of numbers."""
+        return len(self.lo) if isinstance(self.outcome, Numbers) else 1
 
     @property
     def whole_steps(self) -> int | None:
@@ -275,7 +281,7 @@ class ReleaseSpec:
 
     def published_values(self, rows: int) -> int:
         """Return how many numbers are published with a sketch of so many rows."""
-        width = len(self.lo) if self.rows is None else self.shares
+        width = len(self.lo) if self.rows is None else self.shares * self.share_groups
         return (rows + (self.squares and rows > 0)) * width * self.iterations
 
     @property

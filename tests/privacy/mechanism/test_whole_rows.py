@@ -63,15 +63,19 @@ def shares(kind, y):
     elif isinstance(kind, Counted):
         u = Fraction(min(y, kind.cap)) / Fraction(kind.cap)
     else:
-        lo, hi = kind.lo[0], kind.hi[0]
-        u = (Fraction(min(max(y, lo), hi)) - Fraction(lo)) / (Fraction(hi) - Fraction(lo))
+        ends = zip(np.atleast_1d(y).tolist(), kind.lo, kind.hi, strict=True)
+        told = [
+            (Fraction(min(max(one, lo), hi)) - Fraction(lo)) / (Fraction(hi) - Fraction(lo))
+            for one, lo, hi in ends
+        ]
+        return [*told, *(1 - u for u in told)]
     return [u, 1 - u]
 
 
 def reference(kind, T, at, ys):
     """T W as a table of Fractions."""
     told = [shares(kind, y) for y in ys]
-    columns = 2 if kind.columns == 1 else kind.columns
+    columns = len(told[0])
     return [
         [
             sum((Fraction(row[c]) * w[k] for c, w in zip(at, told, strict=True) if c >= 0), start=0)
@@ -81,12 +85,25 @@ def reference(kind, T, at, ys):
     ]
 
 
-KINDS = [Bounded([0], [8]), Labelled(["a", "b"]), Labelled(["a", "b", "c"]), Counted(4)]
+KINDS = [
+    Bounded([0], [8]),
+    Labelled(["a", "b"]),
+    Labelled(["a", "b", "c"]),
+    Counted(4),
+    Bounded([0, -2], [8, 2]),
+]
+NAMES = ["numbers", "two", "three", "counts", "pairs"]
 #: Outputs whose u is on every grid, and one outside of the bounds.
-OUTPUTS = {0: (0.0, 1.0, 8.0, 99.0), 1: ("a", "b"), 2: ("a", "b", "c"), 3: (0, 1, 4, 7)}
+OUTPUTS = {
+    0: (0.0, 1.0, 8.0, 99.0),
+    1: ("a", "b"),
+    2: ("a", "b", "c"),
+    3: (0, 1, 4, 7),
+    4: ((0.0, 2.0), (8.0, -2.0), (1.0, 9.0)),
+}
 
 
-@pytest.mark.parametrize("number", range(4), ids=["numbers", "two", "three", "counts"])
+@pytest.mark.parametrize("number", range(5), ids=NAMES)
 @pytest.mark.parametrize("bits", [0, 3, 10])
 def test_sums_of_shares_are_exact(number, bits):
     kind, rng = KINDS[number], np.random.default_rng(number)
@@ -131,7 +148,7 @@ SKETCHES = {
 }
 
 
-@pytest.mark.parametrize("number", range(4), ids=["numbers", "two", "three", "counts"])
+@pytest.mark.parametrize("number", range(5), ids=NAMES)
 @pytest.mark.parametrize(("mechanism", "bits"), SKETCHES)
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 @pytest.mark.parametrize("most_rows", [1, 2])
@@ -158,13 +175,13 @@ def test_no_neighbour_moves_whole_rows_further_than_the_noise_is_for(
     else:
         apart = np.array([a - b for a, b in itertools.combinations(moves, 2)])
     apart = apart.astype(object)
-    steps = noisy.whole << noisy.bits
+    steps, outputs = noisy.whole << noisy.bits, 2 if number == 4 else 1
     if mechanism == "laplace":
-        assert noisy.sensitivity == most_rows * (1 if neighbours == "add-remove" else 2)
+        assert noisy.sensitivity == most_rows * outputs * (1 if neighbours == "add-remove" else 2)
         furthest, allowed = abs(apart).sum(axis=1).max(), int(noisy.sensitivity) * steps
         assert furthest == allowed
     else:
-        squared = most_rows**2 * (1 if neighbours == "add-remove" else 2)
+        squared = most_rows**2 * outputs * (1 if neighbours == "add-remove" else 2)
         assert noisy.sensitivity == pytest.approx(math.sqrt(squared), rel=1e-15)
         furthest, allowed = (apart**2).sum(axis=1).max(), squared * steps**2
         assert 0.99 * allowed < furthest <= allowed
@@ -313,7 +330,7 @@ def test_what_cannot_be_is_refused(make, message):
         (np.eye(3)[:2] - 2.0**-10, KINDS[0], "no negative entries"),
         (np.ones((2, 3)), KINDS[0], "more than 1"),
         (np.eye(4), KINDS[0], "this sketch is of 4 bins, and the grid has 3"),
-        (np.eye(3), Bounded([0, 0], [1, 1]), "release the columns one by one"),
+        (np.eye(3), Bounded([0, 0], [1, 1]), "y cannot be used"),
     ],
 )
 @pytest.mark.parametrize("budget", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])

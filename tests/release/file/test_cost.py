@@ -158,6 +158,16 @@ def test_a_small_file_that_asks_for_too_much_is_refused_before_anything_is_made(
     assert "Release.load(path, large=True)" in str(refusal.value)
 
 
+def test_a_file_whose_noise_is_wrong_is_refused_before_it_is_decoded(tmp_path, monkeypatch):
+    """A family of 330 settings of 4,000 people takes long, and small files can claim it."""
+    path = crafted(tmp_path / "r", "exact", people(400), family(14, 330))
+    monkeypatch.setattr("cloakgp.release.verify.check_decoding", lambda release: 1 / 0)
+    with pytest.raises(ReleaseFileError, match="does not hold what it promises: grid"):
+        Release.load(path)
+    with pytest.raises(ZeroDivisionError):  # verify tells of every check
+        Release.load(path, check=False).verify()
+
+
 def limit_at(monkeypatch, share, release):
     """Set the limits to a share of what a release takes."""
     models = release._models(*release.contents())

@@ -53,6 +53,7 @@ from cloakgp.privacy.mechanism.whole_rows import (
     multiply,
     rows_sensitivity,
     share_columns,
+    share_groups,
 )
 
 #: u is kept as multiples of 2^-k with k between these; the release takes the largest that fits.
@@ -259,9 +260,9 @@ def release(query: Query, budget: Budget, *, noise: Noise = PRIVATE) -> NoisySke
         if people.bins != columns:
             raise ValueError(f"this sketch is of {columns} bins, and the grid has {people.bins}")
         check_no_negative_entries(sketch)
-        flat, outputs = False, share_columns(kind)
-        sensitivity = rows_sensitivity(people.neighbours, people.max_rows, budget.norm)
-        moving = round(rows_sensitivity(people.neighbours, people.max_rows, 1))
+        flat, outputs, each = False, share_columns(kind), share_groups(kind)
+        sensitivity = rows_sensitivity(people.neighbours, people.max_rows, budget.norm, each)
+        moving = round(rows_sensitivity(people.neighbours, people.max_rows, 1, each))
     elif len(people.counts) == columns:
         counts = people.counts
     else:

@@ -4,7 +4,8 @@
 
 c_i is the bin of person i in a public grid, and w_i is (u_i, 1 − u_i), or the indicator of a class.
 So what a person adds is a vector without negative entries of length at most 1, in either norm:
-nothing else is used.  Two of them are at most 2 apart in the 1-norm and √2 in the 2-norm.
+nothing else is used.  Two of them are at most 2 apart in the 1-norm and √2 in the 2-norm.  Several
+outputs have a pair of shares each, and lengths are D and √D times as large.
 Claims and proofs: ``whole_rows.md``.
 """
 
@@ -153,18 +154,19 @@ class WholeRows:
 
 # Proof: whole_rows.md
 def share_columns(kind: Kind) -> int:
-    """Return C: how many shares w a person has, which add up to 1."""
-    if kind.columns == 1:
-        return 2
-    if isinstance(kind, Bounded):
-        raise ValueError(
-            "whole rows are protected for one column of outputs; release the columns one by one"
-        )
-    return kind.columns
+    """Return C: how many shares w a person has."""
+    paired = kind.columns == 1 or isinstance(kind, Bounded)
+    return 2 * kind.columns if paired else kind.columns
 
 
 # Proof: whole_rows.md
-def rows_sensitivity(neighbours: Neighbours, max_rows: int, norm: int) -> float:
+def share_groups(kind: Kind) -> int:
+    """Return how many groups of shares a person has, each of which adds up to 1."""
+    return kind.columns if isinstance(kind, Bounded) else 1
+
+
+# Proof: whole_rows.md
+def rows_sensitivity(neighbours: Neighbours, max_rows: int, norm: int, groups: int = 1) -> float:
     """Return how far one person can move s, in units of the longest column of T, in a norm.
 
     Parameters
@@ -175,17 +177,18 @@ def rows_sensitivity(neighbours: Neighbours, max_rows: int, norm: int) -> float:
         Rows of one person that count, at most.
     norm : {1, 2}
         1 for Laplace noise, 2 for Gaussian noise.
+    groups : int, default=1
+        Groups of shares that add up to 1: one for each output.
 
     Returns
     -------
     sensitivity : float
-        For add-remove ``max_rows``; for replace 2 or √2 times that.
+        For add-remove ``max_rows`` times ``groups``, or its root; for replace 2 or √2 times that.
     """
     if neighbours not in get_args(Neighbours):
         raise ValueError(f"neighbours must be one of {get_args(Neighbours)}, got {neighbours!r}")
-    if neighbours == "add-remove":
-        return float(max_rows)
-    return 2.0 * max_rows if norm == 1 else math.sqrt(2.0) * max_rows
+    squared = groups if neighbours == "add-remove" else 2 * groups
+    return float(max_rows * squared) if norm == 1 else max_rows * math.sqrt(squared)
 
 
 # Proof: whole_rows.md
@@ -252,7 +255,7 @@ def _read_shares(
         except Exception:
             return UNOWNED
         at, u = at[kept], u[kept]
-    shares = np.column_stack([u, most - u]) if u.shape[1] == 1 else u
+    shares = u if share_columns(kind) == u.shape[1] else np.hstack([u, most - u])
     inside = at >= 0
     return _add_up(at[inside], shares[inside], bins, most)
 

@@ -106,6 +106,8 @@ def count_cost(sizes: Sizes) -> LoadingCost:
     work += D * S * (factorise * r**3 + 2.0 * r * N) + D * sum(sizes.terms) * (
         CALL_OPERATIONS + r * r
     )
+    if not sizes.latent and F:  # what a picture asks of each setting: the band without privacy
+        work += 2.0 * D * S * N * wide**2
     return LoadingCost(held, max(passing), work)
 
 

@@ -140,7 +140,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
         shares = self.outputs
         if (rows := self._rows(columns)) is not None:
             check_bins(rows, arrays)
-            shares = max(2, self.outputs)
+            shares = 2 * self.outputs if kind is Numbers else max(2, self.outputs)
         neighbours = NEIGHBOURS[None if rows is None else rows.neighbours]
         if self.guarantee.neighbours != neighbours:
             raise ReleaseFileError("the guarantee is for other neighbours than the box is")
