@@ -25,6 +25,7 @@ def blocks(page):
     return BLOCK.findall((ROOT / page).read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
     """In order, in one folder that holds the examples: commands, settings files and Python."""
