@@ -20,7 +20,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from types import CodeType, FrameType
@@ -40,10 +40,12 @@ WRAPPERS = {str(ROOT / "threads.py"), str(ROOT / "estimators" / "parameters.py")
 
 
 def walk(
-    job: Callable[[], object], place: Callable[[str], str], skipped: Set[CodeType] = frozenset()
-) -> Counter[tuple[str, str]]:
-    """Run a job and count the calls from one place of the package into another."""
+    job: Callable[[], object], place: Callable[[str], str]
+) -> tuple[Counter[tuple[str, str]], list[str]]:
+    """Run a job: count the calls from one place of the package into another, and find ways back."""
     crossings: Counter[tuple[str, str]] = Counter()
+    steps: set[tuple[str, str]] = set()
+    looked_at = properties()
 
     def ours(name: str) -> bool:
         return name.startswith(str(ROOT)) and name not in WRAPPERS
@@ -52,20 +54,21 @@ def walk(
         name = frame.f_code.co_filename
         if event != "call" or not ours(name) or frame.f_code.co_name == "<module>":
             return
-        if frame.f_code in skipped:
-            return
         caller = frame.f_back
         while caller is not None and not ours(caller.f_code.co_filename):
             caller = caller.f_back
         if caller is not None and place(caller.f_code.co_filename) != place(name):
-            crossings[place(caller.f_code.co_filename), place(name)] += 1
+            pair = place(caller.f_code.co_filename), place(name)
+            crossings[pair] += 1
+            if frame.f_code not in looked_at:
+                steps.add(pair)
 
     sys.setprofile(note)
     try:
         job()
     finally:
         sys.setprofile(None)
-    return crossings
+    return crossings, sorted(f"{a} ↔ {b}" for a, b in steps if a < b and (b, a) in steps)
 
 
 def properties() -> set[CodeType]:
@@ -81,11 +84,6 @@ def properties() -> set[CodeType]:
     getters = [m.fget for m in members if isinstance(m, property)]
     getters += [m.func for m in members if isinstance(m, cached_property)]
     return {inspect.unwrap(getter).__code__ for getter in getters if getter is not None}
-
-
-def ways_back(found: Counter[tuple[str, str]]) -> list[str]:
-    """Return the pairs of places of which each calls into the other."""
-    return sorted(f"{a} ↔ {b}" for a, b in found if a < b and (b, a) in found)
 
 
 def lines_of_code(text: str) -> int:
@@ -164,7 +162,7 @@ def jobs(folder: Path, count: int = 60) -> dict[str, Callable[[], object]]:
     )
     saved = folder / "saved.cloakgp"
     PrivateGPRegressor(bounds=(40, 200)).fit(X, y).release_.save(saved)
-    release, *fresh = [Release.load(saved) for _ in range(4)]
+    release, *fresh = [Release.load(saved) for _ in range(3)]
     points = pd.DataFrame({"age": np.linspace(0, 80, 5)})
     command = ["release", str(data), "--inputs", "age", "--output", "height_cm"]
     command += ["--bounds", "40,200", "--out", str(folder / "out"), "--yes", "--force"]
@@ -198,9 +196,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, job in jobs(Path(folder)).items():
             job()  # imports and caches
-            found = walk(job, place)
+            found, both = walk(job, place)
             visited = {side for pair in found for side in pair}
-            both = circles[name] = ways_back(walk(job, place, properties()))
+            circles[name] = both
             print(f"| {name} | {len(visited)} | {sum(found.values()):,} | {len(both)} |")
     for name, both in circles.items():
         for pair in both:

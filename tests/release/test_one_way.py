@@ -23,7 +23,7 @@ def walk():
 
 def circles(walk, job):
     """Return the pairs of rooms of which each calls into the other."""
-    found = walk.walk(job, cache(walk.file_of))
+    found, _ = walk.walk(job, cache(walk.file_of))
     calls = {tuple(Path(name).parts[0] for name in pair) for pair in found}
     assert calls
     return {(a, b) for a, b in calls if a != b and (b, a) in calls}

@@ -188,8 +188,15 @@ class SketchForecast:
         added, floor = np.stack(noises, axis=1), np.stack(floors, axis=1)
         return (added[:, 0], floor[:, 0]) if len(noises) == 1 else (added, floor)
 
-    def kept(self, measure: Callable[[Array], Array]) -> Array:
-        """Return what ``KEPT`` of the releases that may come stay below, by output column."""
+    def error_bounds(self) -> Array:
+        """Return the root mean squared error that ``KEPT`` of the releases stay below, (D,)."""
+        return self._kept(lambda stds: np.sqrt(np.square(stds) @ self.spec.weights))
+
+    def largest_bounds(self) -> Array:
+        """Return the same of the standard deviation at the worst point of the workload, (D,)."""
+        return self._kept(lambda stds: stds.max(axis=1))
+
+    def _kept(self, measure: Callable[[Array], Array]) -> Array:
         stated = self.stated(self.spec.points)
         return np.array([weighted_quantile(measure(s), shares, KEPT) for shares, s in stated])
 

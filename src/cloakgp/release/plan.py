@@ -647,13 +647,12 @@ class Plan:
         The error of the curve over the workload, as the release will state it: what privacy adds,
         what would be there without it, and what is not known about the hyperparameters.
         """
-        weights = self.spec.weights
-        return self._forecast.kept(lambda stds: np.sqrt(np.square(stds) @ weights))
+        return self._forecast.error_bounds()
 
     @property
     def largest_bounds(self) -> Array:
         """The same for the standard deviation at the worst point of the workload, (D,)."""
-        return self._forecast.kept(lambda stds: stds.max(axis=1))
+        return self._forecast.largest_bounds()
 
     @property
     def _forecast(self) -> SketchForecast:
