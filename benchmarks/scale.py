@@ -291,7 +291,7 @@ def workers(kind: str) -> Iterator[None]:
 
 def get_ready() -> None:
     """Load what a block needs, and take long enough for the other workers to get ready, too."""
-    import pyarrow.parquet
+    import pyarrow.parquet  # noqa: F401
 
     import cloakgp.data.batches  # noqa: F401
 

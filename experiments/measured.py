@@ -18,6 +18,8 @@ PRINTED = Path(__file__).parent / "printed"
 TITLE = "Beside 0.2.0"
 OURS, LEARNT = "ours, all defaults", "learnt"
 HINDSIGHT = "best fixed kernel, with hindsight"
+#: What is missed, and why as far as it is known.
+MISSED = ("CPU time is measured by the [benchmarks](../benchmarks.md).",)
 #: Shares of wrong classes may be 0, which has no logarithm.
 LEAST_ERROR = 1e-3
 COMPARISONS = ("compare-regression", "compare-classification")
@@ -45,7 +47,7 @@ def table(results: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _read(results: Path, item: str, name: str) -> pd.DataFrame:
+def full_run(results: Path, item: str, name: str) -> pd.DataFrame:
     """Return a table of a stored item, if it was run in full."""
     record = store.read(results / item)
     if record is None or record["mode"] != "full":
@@ -55,7 +57,7 @@ def _read(results: Path, item: str, name: str) -> pd.DataFrame:
 
 def comparisons(results: Path) -> pd.DataFrame:
     """Return the errors of everybody in all comparisons, with those of 0.2.0 where it had any."""
-    errors = pd.concat([_read(results, name, "by-split") for name in COMPARISONS])
+    errors = pd.concat([full_run(results, name, "by-split") for name in COMPARISONS])
     mean = errors.groupby([*CELL, "method"], sort=False, as_index=False)["error"].mean()
     before = pd.read_csv(PRINTED / "compare-0.2.0.csv").rename(columns={"error": "before"})
     return mean.merge(before, on=CELL, how="left")
@@ -63,7 +65,7 @@ def comparisons(results: Path) -> pd.DataFrame:
 
 def truths(results: Path) -> pd.DataFrame:
     """Return what was measured on unexpected truths with nothing chosen, beside 0.2.0."""
-    now = _read(results, "unexpected", "all")
+    now = full_run(results, "unexpected", "all")
     before = pd.read_csv(PRINTED / "unexpected-0.2.0.csv")
     score = pd.read_csv(PRINTED / "score-0.2.0.csv")[[*TRUTH, "score"]]
     before = before.merge(score, on=TRUTH, how="left")
@@ -108,18 +110,18 @@ def score(results: Path) -> str:
 
 
 def hindsight(results: Path) -> str:
-    by = _read(results, "unexpected", "all").pivot_table("rmse", TRUTH, "method")
+    by = full_run(results, "unexpected", "all").pivot_table("rmse", TRUTH, "method")
     return _mean(_log_ratio(by[LEARNT], by[HINDSIGHT]))
 
 
 def heights(results: Path) -> str:
-    folds = _read(results, "table-1", "by-fold")
+    folds = full_run(results, "table-1", "by-fold")
     mine = folds[folds["method"] == OURS].groupby("inputs", sort=False)["private_cm"].mean()
     return " / ".join(f"{value:.1f}" for value in mine) + " cm"
 
 
 def digits(results: Path) -> str:
-    by = _read(results, "all-defaults", "accuracy")
+    by = full_run(results, "all-defaults", "accuracy")
     (row,) = by[by["data"].str.startswith("digits") & (by["method"] == "all defaults")].to_dict(
         "records"
     )
@@ -127,7 +129,7 @@ def digits(results: Path) -> str:
 
 
 def alarms(results: Path) -> str:
-    by = _read(results, "learning", "alarms").set_index("prior")
+    by = full_run(results, "learning", "alarms").set_index("prior")
     return ", ".join(f"{value:.1f}" for value in by.loc["right kernel"]) + " %"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments import measured, store
+from experiments import glance, measured, store
 from experiments.item import Item
 from experiments.registry import EXPECTED, find
 
@@ -35,7 +35,8 @@ drawn from.
 
 *In 0.2.0* is what the version before gave, whose noise was Gaussian by default.
 """
-CPU_TIME = "CPU time is measured by the [benchmarks](../benchmarks.md)."
+#: Items whose section is a page of its own.
+APART = ("compare-rows",)
 #: What version 0.2.0 gave, by item.
 BEFORE = json.loads((Path(__file__).parent / "printed" / "best-0.2.0.json").read_text())
 
@@ -52,13 +53,19 @@ def assemble(results: Path) -> Path:
         if record is None:
             title, place = titles.get(name) or (items[name].title, items[name].place)
             why = "has not been run yet" if name in items else "has not been written yet"
-            overview.append(f"| {title} | {place} | missing: {why} |")
+            overview.append(f"| {title} | {place}; missing: this item {why} |")
             sections.append(f"## {title}\n\n*{_capital(place)}.* **Missing**: this item {why}.\n")
             continue
-        anchor = f"[{record['title']}](#{_anchor(record['title'])})"
-        overview.append(f"| {anchor} | {record['place']} | {record['conclusion']} |")
-        sections.append(section(record, results / name, _since(items.get(name), record, results)))
-    table = "\n".join(["| item | in the paper | to conclude |", "|---|---|---|", *overview])
+        text = section(record, results / name, _since(items.get(name), record, results))
+        where = f"#{_anchor(record['title'])}"
+        if name in APART:
+            where = f"{name}.md"
+            (results / where).write_text(text[1:])  # one # less
+        else:
+            sections.append(text)
+        link = f"[{record['title']}]({where})"
+        overview.append(f"| {link} | {record['place']} |")
+    table = "\n".join(["| item | in the paper |", "|---|---|", *overview])
     results.mkdir(parents=True, exist_ok=True)
     page = results / "README.md"
     pictures = [
@@ -68,8 +75,11 @@ def assemble(results: Path) -> Path:
     ]
     aims = measured.table(results)
     aims.to_csv(results / "measured.csv", index=False)
-    beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{CPU_TIME}\n"
-    page.write_text("\n".join([TITLE, *pictures, HEAD, table, "", beside, *sections]))
+    first = glance.make(results) is not None
+    at_once = [f"In one page: [{glance.TITLE.lower()}]({glance.NAME}.md).\n"] if first else []
+    missed = "\n".join(f"- {why}" for why in measured.MISSED)
+    beside = f"## {measured.TITLE}\n\n{markdown(aims)}\n\n{missed}\n"
+    page.write_text("\n".join([TITLE, *at_once, *pictures, beside, HEAD, table, "", *sections]))
     return page
 
 
@@ -115,8 +125,8 @@ def section(record: dict[str, Any], folder: Path, since: str = "") -> str:
         lines.append("")
     files = ", ".join(f"[{_words(t)}]({name}/{t}.csv)" for t in record["tables"])
     made = (
-        f"cloakgp {record['version']}, commit {record['commit'] or 'unknown'}, seed "
-        f"{record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
+        f"commit {record['commit'] or 'unknown'} (the last version then: {record['version']}), "
+        f"seed {record['made_from']['seed']}, {record['mode']} run of {record['seconds']:g} s, "
         f"{record['finished']}"
     )
     uses = record["made_from"].get("uses")

@@ -691,10 +691,11 @@ TREES: dict[str, Any] = {"n_estimators": 30, "min_samples_leaf": 10, "random_sta
 def synthetic_variants(inputs: int, relation: Relation, quick: bool = False) -> Variants:
     """Return what is fitted to made-up rows: parts of a column, tree, model."""
     # With one input there is one tree, and nothing to find.
-    trees: tuple[Tree, ...] = ("found", "around the output")
+    made: list[tuple[int, Tree]] = [(6, "around the output")]
+    if not quick:
+        made += [(16, "around the output")] + [(6, "found")] * (inputs > 1)  # type: ignore[list-item]
     return tuple(
         (f"{parts} parts, tree {tree}, {model}", synthetic(parts, tree, model, relation))
-        for parts in ((8,) if quick else (6, 16))
-        for tree in (trees if inputs > 1 and not quick else trees[1:])
+        for parts, tree in made
         for model in ("linear", "forest")
     )

@@ -7,13 +7,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_experiments import trial
+from test_experiments import stored, tiny, trial
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from cloakgp.privacy import gaussian_sigma  # noqa: E402
-from experiments import compare, others, whole_rows  # noqa: E402
+from experiments import (  # noqa: E402
+    compare,
+    glance,
+    measured,
+    others,
+    page,
+    store,
+    whole_rows,
+)
+from experiments.item import Item, Run  # noqa: E402
 from experiments.items import compare_rows  # noqa: E402
 from experiments.whole_rows import RELATIONS, Boxed  # noqa: E402
 
@@ -180,7 +189,7 @@ def test_ours_learns_a_line_without_a_look_at_the_number_of_people(relation, mon
 # ---------------------------------------------------------------------------------- the sentences
 
 
-def measured():
+def some_errors():
     """Return errors as a run stores them: rivals win one case of four, by luck another."""
     rows = []
     ours, added = compare_rows.OURS, compare_rows.ADDED
@@ -198,12 +207,12 @@ def measured():
 
 
 def test_cases_are_counted_for_each_relation_and_costs_beside_public_inputs():
-    text = compare_rows.conclusion(measured())
+    text = compare_rows.conclusion(some_errors())
     assert "in 3 of 4 cases (2 if the best variant" in text
     assert "b at ε = 3 (histogram, by 100 %)" in text
     assert "in 4 of 4 cases (4 if" in text
     assert "2.00 times (replaced; the aim was 1.4) and 1.00 times" in text
-    table = compare_rows.cost_table(measured())
+    table = compare_rows.cost_table(some_errors())
     assert table["ε = 3"].tolist()[1] == "2.00; 2.00 (histogram)"
     assert table["ε = 3"].tolist()[3] == "1.00; 0.40 (histogram)"
 
@@ -224,3 +233,67 @@ def test_methods_with_many_inputs_may_choose_between_all_and_a_few():
     assert any("all inputs" in name for name, _ in by_name["AdaSSP"].variants)
     names = [name for name, _ in by_name["histogram"].variants]
     assert len(set(names)) == len(names)
+
+
+# ---------------------------------------------------------------------------------- at a glance
+
+
+def test_a_curve_is_as_low_as_an_error_between_the_places_that_were_measured():
+    curve = pd.Series([8.0, 4.0, 2.0], index=[0.1, 1.0, 10.0])
+    assert np.isclose(glance.needed(curve, 4.0 * np.sqrt(2.0)), np.sqrt(0.1))
+    assert glance.needed(curve, 9.0) == pytest.approx(0.1)
+    assert glance.needed(curve, 1.0) == float("inf")
+
+
+def everything_stored(results):
+    """Store made-up errors of the three comparisons: theirs are three times ours."""
+    old = pd.read_csv(measured.PRINTED / "compare-0.2.0.csv")
+    for shown in glance.SHOWN:
+        before = old[old["data"] == shown.data].set_index("epsilon")["error"]
+        rows = {shown.item: glance.OURS, "compare-rows": glance.ROWS}
+        for item, ours in rows.items():
+            made = {ours: 1.0, "a rival": 3.0, glance.FLOOR: 0.1, "a guess, without data": 9.0}
+            made |= {ours + glance.ADDED: 0.5} if item == "compare-rows" else {}
+            for epsilon in (0.3, 1.0, 3.0):
+                unit = before.get(2.0 * epsilon, 1.0 / epsilon)
+                for method, error in made.items():
+                    yield item, [shown.data, method, epsilon, error * unit]
+
+
+def test_one_page_shows_everybody_and_says_what_less_error_is_worth(tmp_path, monkeypatch):
+    monkeypatch.setattr(glance, "SHOWN", glance.SHOWN[::3])
+    assert glance.make(tmp_path) is None
+    rows = list(everything_stored(tmp_path))
+    for item in {item for item, _ in rows}:
+        frame = pd.DataFrame(
+            [row for name, row in rows if name == item],
+            columns=["data", "method", "epsilon", "error"],
+        )
+        stored(tmp_path, item, "by-split", frame)
+    text = glance.make(tmp_path).read_text()
+    assert "| Three cultivars, 178 wines, share of wrong ones |  | **1** | 3 (a rival) |" in text
+    assert "needs a full run of noise" in text
+    truths = [
+        {"truth": "t", "epsilon": 1.0, "mechanism": name, "N": n, "rmse": rmse}
+        for name, n, rmse in (
+            (glance.MECHANISMS[0], 300, 4.0),
+            (glance.MECHANISMS[0], 1200, 2.0),
+            (glance.MECHANISMS[1], 300, 2.0),
+            (glance.MECHANISMS[1], 1200, 1.0),
+        )
+    ]
+    stored(tmp_path, "noise", "all-truths", truths)
+    assert "4.0 times as many at ε = 1" in glance.people(tmp_path)
+    assert (tmp_path / "at-a-glance.png").is_file()
+
+
+def test_what_is_large_has_a_page_of_its_own(tmp_path, monkeypatch):
+    item = Item("compare-rows", title="Rows", place="nowhere", compute=tiny)
+    monkeypatch.setattr(store, "SCRATCH", tmp_path / "scratch")
+    monkeypatch.setattr(page, "EXPECTED", (("compare-rows", "Rows", "nowhere"),))
+    monkeypatch.setattr(page, "find", lambda: {"compare-rows": item})
+    store.write(item, tiny(Run(True, tmp_path / "run")), tmp_path, True, 0.1)
+    text = page.assemble(tmp_path).read_text()
+    assert "[Rows](compare-rows.md)" in text
+    assert "## Rows" not in text
+    assert (tmp_path / "compare-rows.md").read_text().startswith("# Rows\n")

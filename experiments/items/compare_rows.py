@@ -186,6 +186,7 @@ def _written(data: Boxed, inputs: int, relation: Relation, quick: bool) -> list[
             f"histogram{after}",
             promise(relation),
             variants=whole_rows.histograms(inputs, relation, quick),
+            slow=True,
         ),
         Method(f"AdaSSP{after}", noisy, variants=whole_rows.adassp_variants(data, relation, quick)),
         Method(
@@ -397,7 +398,7 @@ def compute(run: Run) -> Result:
             "rival, and who that is. Second: RMSE, or the share of wrong classes, on a quarter of "
             f"the rows (at most {compare.MOST_TESTED:,}), mean over {effort['splits']} splits (of "
             f"more than {compare.MANY:,} people {compare.SPLITS_OF_MANY}) and {effort['draws']} "
-            f"releases ({effort['slow_draws']} where each is a fit of its own); ± is the standard "
+            f"releases ({effort['slow_draws']} where each takes long); ± is the standard "
             "error over releases. Same splits for all, and the same as in the other comparisons; "
             "predictions are clipped into the public bounds.",
             "Relations: diffprivlib promises that a row may be replaced; DP-EBM that one may be "

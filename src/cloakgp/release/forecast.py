@@ -1,4 +1,4 @@
-"""What a forecast looks at: settings from the smoothest to the roughest, and where f may well be.
+"""How good a release will be: settings from the smoothest to the roughest, and where f may well be.
 
 How good a release will be depends on the truth, which nobody knows before it is made.  Everything
 here is public: it follows from the specification of a release alone.
@@ -7,8 +7,10 @@ here is public: it follows from the specification of a release alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +18,19 @@ from numpy.typing import NDArray
 from cloakgp.data.partition import Partition
 from cloakgp.gp.kernel_features import ScaledModel
 from cloakgp.gp.linear import Kernel, LinearModel, evaluate
-from cloakgp.release.decode import decoder_for, features_for, newton_for, prior_latents
+from cloakgp.release.decode import (
+    decoder_for,
+    decoders_for,
+    features_for,
+    newton_for,
+    prior_latents,
+    prior_weights,
+    setting_models,
+)
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings
+from cloakgp.release.mixture import simulated_variances
 from cloakgp.release.spec import ReleaseSpec
+from cloakgp.release.squares import as_squares, weigh_made_up
 
 Array = NDArray[np.float64]
 
@@ -126,6 +138,112 @@ def _likely_latents(
         return [(1.0, mean)]
     std = np.sqrt(model.prior_variance(spec.X))
     return [(chance, mean + np.clip(node * std, -FURTHEST, FURTHEST)) for node, chance in LIKELY]
+
+
+class SketchForecast:
+    """What releases of one sketch may state, each thing worked out once; at the workload, too."""
+
+    def __init__(self, spec: ReleaseSpec, T: Array) -> None:
+        self.spec = spec
+        self.T = T  # (r, N): the rounded sketch
+        self._at_workload: dict[str, Any] = {}
+
+    def of_other(self, spec: ReleaseSpec, T: Array) -> SketchForecast:
+        """Return that of another budget or design, of which settings depend on neither."""
+        other = SketchForecast(spec, T)
+        other.members = self.members
+        if "models" in vars(self):
+            other.models = self.models
+        return other
+
+    @cached_property
+    def members(self) -> list[Member]:
+        """The settings that the forecast looks at."""
+        return members_of(self.spec)
+
+    @cached_property
+    def models(self) -> list[ScaledModel]:
+        """The models of every setting of the family."""
+        return setting_models(self.spec)
+
+    @cached_property
+    def decoders(self) -> list[list[Decoder]]:
+        """The decoders of every setting, by output column."""
+        columns = range(len(self.spec.lo))
+        return [decoders_for(self.spec, self.T, column, self.models) for column in columns]
+
+    def noise_and_floor(self, points: Array) -> tuple[Array, Array]:
+        """Return what privacy adds to the standard deviation, and the rest, as ``Plan.forecast``.
+
+        Means over what releases may state, (P,) or (P, D).
+        """
+        noises, floors = [], []
+        for (shares, stds), cases in zip(self.stated(points), self.cases(points), strict=True):
+            total = shares @ stds
+            known = np.sum([share * np.sqrt(left) for share, _, _, left in cases], axis=0)
+            noise = np.sum([share * np.sqrt(all_ - left) for share, _, all_, left in cases], axis=0)
+            # No more than what the model leaves open where its hyperparameters are known.
+            noises.append(np.minimum(noise, np.sqrt(np.maximum(total**2 - known**2, 0.0))))
+            floors.append(np.sqrt(total**2 - noises[-1] ** 2))
+        added, floor = np.stack(noises, axis=1), np.stack(floors, axis=1)
+        return (added[:, 0], floor[:, 0]) if len(noises) == 1 else (added, floor)
+
+    def kept(self, measure: Callable[[Array], Array]) -> Array:
+        """Return what ``KEPT`` of the releases that may come stay below, by output column."""
+        stated = self.stated(self.spec.points)
+        return np.array([weighted_quantile(measure(s), shares, KEPT) for shares, s in stated])
+
+    def stated(self, points: Array) -> list[tuple[Array, Array]]:
+        """Return standard deviations of f that releases may state, (n, P), and their shares.
+
+        By column; of a learnt prior those of made-up releases, else those of the cases.
+        """
+        return self._once("stated", self._stated, points)
+
+    def _stated(self, points: Array) -> list[tuple[Array, Array]]:
+        spec = self.spec
+        if spec.family is None or spec.likelihood is not None:
+            return [
+                (np.array([case[0] for case in cases]), np.sqrt([case[2] for case in cases]))
+                for cases in self.cases(points)
+            ]
+        prior = prior_weights(spec)
+        drawn = [
+            simulated_variances(each, prior, points, self._learning(each)) for each in self.decoders
+        ]
+        return [(np.full(len(one), 1.0 / len(one)), np.sqrt(one)) for one in drawn]
+
+    def _learning(self, decoders: list[Decoder]) -> Callable[..., Array] | None:
+        """Return what makes up sums of squares and weighs settings by them, if there are any."""
+        spec = self.spec
+        squares = as_squares(self.T, np.zeros(len(spec.lo)), spec.noise_std, spec.partition)
+        return partial(weigh_made_up, decoders, squares[0]) if spec.squares and squares else None
+
+    def cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
+        """Return shares, names, variances of f and of what remains without privacy, by column.
+
+        All classes share the sketch and have the same noise.
+        """
+        return self._once("cases", self._cases, points)
+
+    def _cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
+        spec = self.spec
+        columns = range(len(spec.outcome.names(len(spec.lo))))
+        return [
+            [
+                (case.share, case.name, *case.variances(points))
+                for case in cases_of(spec, self.members, self.T, column)
+            ]
+            for column in columns
+        ]
+
+    def _once(self, name: str, find: Callable[[Array], Any], points: Array) -> Any:
+        """Return what is found at points, from memory if they are the workload."""
+        if points is not self.spec.points:
+            return find(points)
+        if name not in self._at_workload:
+            self._at_workload[name] = find(points)
+        return self._at_workload[name]
 
 
 def share_within(kernel: Kernel, places: Partition) -> float:

@@ -7,9 +7,9 @@ point, and what other budgets or designs would give.  Nothing here sees y or spe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -20,27 +20,16 @@ from numpy.typing import NDArray
 from cloakgp.data.table import Table
 from cloakgp.design import Design
 from cloakgp.errors import ParameterError, public_names
-from cloakgp.gp.kernel_features import ScaledModel
 from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.card import card, guarantee_words
-from cloakgp.release.decode import decoders_for, linear_decoder, prior_weights, setting_models
-from cloakgp.release.decoder import Decoder
-from cloakgp.release.forecast import (
-    KEPT,
-    Member,
-    cases_of,
-    members_of,
-    share_within,
-    weighted_quantile,
-)
+from cloakgp.release.decode import linear_decoder
+from cloakgp.release.forecast import SketchForecast, share_within
 from cloakgp.release.mechanism import MechanismForecast, choose_mechanism
-from cloakgp.release.mixture import simulated_variances
 from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
-from cloakgp.release.squares import as_squares, weigh_made_up
 from cloakgp.release.statement import in_other_units, protected_words
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
@@ -268,7 +257,7 @@ class Plan:
         its share in the forecast; of a fixed prior, one row.
         """
         rows: dict[str, dict[str, Any]] = {}
-        for share, name, total, floor in self._cases(self.points)[0]:
+        for share, name, total, floor in self._forecast.cases(self.points)[0]:
             row = rows.setdefault(name, {"kernel": name, "share": 0.0, "noise": 0.0, "error": 0.0})
             row["share"] += share
             row["noise"] += share * float(self.spec.weights @ (total - floor))
@@ -572,10 +561,7 @@ class Plan:
         """Return the plan of the same release with another budget or design."""
         design = choose_design(spec) if design is None else design
         plan = Plan(spec, design, make_sketch(spec, design))
-        # The settings that a forecast looks at depend on neither budget nor design.
-        plan.found["members"] = self._members
-        if "models" in self.found:
-            plan.found["models"] = self._models
+        plan.found["forecast"] = self._forecast.of_other(spec, plan.sketch.rounded)
         return plan
 
     def at_epsilon(self, epsilon: float) -> Plan:
@@ -652,58 +638,7 @@ class Plan:
         floor_std : array of shape (P,) or (P, D)
             What remains without privacy.
         """
-        noises, floors = [], []
-        for (shares, stds), cases in zip(self._stated(points), self._cases(points), strict=True):
-            total = shares @ stds
-            known = np.sum([share * np.sqrt(left) for share, _, _, left in cases], axis=0)
-            noise = np.sum([share * np.sqrt(all_ - left) for share, _, all_, left in cases], axis=0)
-            # No more than what the model leaves open where its hyperparameters are known.
-            noises.append(np.minimum(noise, np.sqrt(np.maximum(total**2 - known**2, 0.0))))
-            floors.append(np.sqrt(total**2 - noises[-1] ** 2))
-        added, floor = np.stack(noises, axis=1), np.stack(floors, axis=1)
-        return (added[:, 0], floor[:, 0]) if len(noises) == 1 else (added, floor)
-
-    def _stated(self, points: Array) -> list[tuple[Array, Array]]:
-        """Standard deviations of f that releases may state, (n, P), and their shares, by column.
-
-        Of a learnt prior they are those of made-up releases, else those of the cases.
-        """
-        if points is self.points and "stated" in self.found:
-            known: list[tuple[Array, Array]] = self.found["stated"]
-            return known
-        spec = self.spec
-        if spec.family is None or spec.likelihood is not None:
-            stated = [
-                (np.array([case[0] for case in cases]), np.sqrt([case[2] for case in cases]))
-                for cases in self._cases(points)
-            ]
-        else:
-            prior = prior_weights(spec)
-            drawn = [
-                simulated_variances(each, prior, points, self._learning(each))
-                for each in self._decoders
-            ]
-            stated = [(np.full(len(one), 1.0 / len(one)), np.sqrt(one)) for one in drawn]
-        if points is self.points:
-            self.found["stated"] = stated
-        return stated
-
-    def _learning(self, decoders: list[Decoder]) -> Callable[..., Array] | None:
-        """Return what makes up sums of squares and weighs settings by them, if there are any."""
-        spec, T = self.spec, self.sketch.rounded
-        squares = as_squares(T, np.zeros(len(spec.lo)), spec.noise_std, spec.partition)
-        return partial(weigh_made_up, decoders, squares[0]) if spec.squares and squares else None
-
-    @property
-    def _decoders(self) -> list[list[Decoder]]:
-        """The decoders of every setting, by output column."""
-        if "decoders" not in self.found:
-            self.found["decoders"] = [
-                decoders_for(self.spec, self.sketch.rounded, column, self._models)
-                for column in range(len(self.spec.lo))
-            ]
-        known: list[list[Decoder]] = self.found["decoders"]
-        return known
+        return self._forecast.noise_and_floor(points)
 
     @property
     def error_bounds(self) -> Array:
@@ -713,49 +648,17 @@ class Plan:
         what would be there without it, and what is not known about the hyperparameters.
         """
         weights = self.spec.weights
-        return self._kept(lambda stds: np.sqrt(np.square(stds) @ weights))
+        return self._forecast.kept(lambda stds: np.sqrt(np.square(stds) @ weights))
 
     @property
     def largest_bounds(self) -> Array:
         """The same for the standard deviation at the worst point of the workload, (D,)."""
-        return self._kept(lambda stds: stds.max(axis=1))
-
-    def _kept(self, measure: Callable[[Array], Array]) -> Array:
-        """Return what ``KEPT`` of the releases that may come stay below, by output column."""
-        stated = self._stated(self.points)
-        return np.array([weighted_quantile(measure(s), shares, KEPT) for shares, s in stated])
+        return self._forecast.kept(lambda stds: stds.max(axis=1))
 
     @property
-    def _models(self) -> list[ScaledModel]:
-        if "models" not in self.found:
-            self.found["models"] = setting_models(self.spec)
-        known: list[ScaledModel] = self.found["models"]
+    def _forecast(self) -> SketchForecast:
+        """What releases may state, worked out once."""
+        if "forecast" not in self.found:
+            self.found["forecast"] = SketchForecast(self.spec, self.sketch.rounded)
+        known: SketchForecast = self.found["forecast"]
         return known
-
-    @property
-    def _members(self) -> list[Member]:
-        if "members" not in self.found:
-            self.found["members"] = members_of(self.spec)
-        known: list[Member] = self.found["members"]
-        return known
-
-    def _cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
-        """Shares, names, variances of f at the points and of what remains without privacy.
-
-        One list for each output column; all classes share the sketch and have the same noise.
-        """
-        if points is self.points and "cases" in self.found:
-            known: list[list[tuple[float, str, Array, Array]]] = self.found["cases"]
-            return known
-        spec, T = self.spec, self.sketch.rounded
-        by_column = [
-            cases_of(spec, self._members, T, column)
-            for column in range(len(spec.outcome.names(len(spec.lo))))
-        ]
-        cases = [
-            [(case.share, case.name, *case.variances(points)) for case in column]
-            for column in by_column
-        ]
-        if points is self.points:
-            self.found["cases"] = cases
-        return cases
