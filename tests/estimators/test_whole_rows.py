@@ -127,7 +127,7 @@ def test_a_plan_for_others_is_refused():
         ({"neighbours": "all"}, "neighbours must be one of"),
         ({"box": {"age": (9, 0)}}, "lower end below"),
         ({"box": {"age": 9}}, "must be a range such as"),
-        ({"box": {f"x{i}": (0, 1) for i in range(4)}}, "1 to 3"),
+        ({"box": {f"x{i}": (0, 1) for i in range(11)}}, "1 to 10"),
         ({"box": {"age": (0, 1), "region": [str(i) for i in range(60)]}}, "too many levels"),
         ({"box": {"region": ["1", "1.0"]}}, "are not different"),
         ({"box": "age"}, "must name the range"),
@@ -189,6 +189,79 @@ def test_without_whole_rows_nothing_of_them_is_taken():
     model = quiet(PrivateGPRegressor(bounds=(40, 200), random_state=0).fit, X[["age"]], Y)
     with pytest.raises(ValueError, match="a density is for releases"):
         model.release_.density()
+
+
+# --- many inputs
+
+
+MANY = {**{f"x{number}": (0, 1) for number in range(4)}, "region": ["north", "south"]}
+
+
+def many_people():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(0, 1, (N, 4)), columns=list(MANY)[:4])
+    return table.assign(region=X["region"]), (100 + 40 * table["x0"]).rename("height")
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 3, 4, 5, 7, 10])
+def test_of_many_numbers_those_named_first_are_cut_more_often(numbers, monkeypatch):
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 1024)
+    box = read_box([(0, 1)] * numbers)
+    assert sorted(box.parts, reverse=True) == list(box.parts)
+    assert max(box.parts) <= min(box.parts) + 1
+    assert 512 < box.grid.bins <= 1024 or box.parts == (256,)
+
+
+@pytest.mark.parametrize("numbers", [1, 3, 4, 10])
+def test_the_middle_of_each_bin_lies_in_it(numbers, monkeypatch):
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 1024)
+    box = read_box([(-1, 3)] * numbers)
+    assert np.array_equal(box.grid.places(list(box.codes.T)), np.arange(box.grid.bins))
+
+
+def test_functions_of_many_private_inputs_may_be_additive(monkeypatch):
+    """A sum of as many functions as there are inputs, which no other family has."""
+    for box, wanted in ((MANY, 2), (dict(list(MANY.items())[1:]), 0)):
+        family = maker(box=box, mechanism="laplace").plan(people=N).spec.family
+        sums = {
+            tuple(number for number, _ in setting.variances)
+            for setting in family.settings
+            if len(setting.variances) == len(box)
+        }
+        assert len(sums) == wanted
+
+
+def test_a_release_with_many_inputs_can_do_all_that_others_can(tmp_path):
+    table, y = many_people()
+    model = maker(box=MANY, neighbours="add-remove").fit(table, y, people=N)
+    release = model.release_
+    assert release.verify().ok
+    release.save(tmp_path / "r.cloakgp")
+    release.report(tmp_path / "r.html")
+    assert isinstance(release.plot(), Figure)
+    again = Release.load(tmp_path / "r.cloakgp")
+    assert np.array_equal(again.predict(table[:5]), model.predict(table[:5]))
+    assert again.statement() == release.statement()
+    assert np.all(again.density(table[:5])["people"] > 0)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_neighbours_who_differ_in_many_inputs_are_hidden_as_others_are(mechanism, monkeypatch):
+    seen = watched(monkeypatch)
+    table, y = many_people()
+    model = maker(box=MANY, mechanism=mechanism, epsilon=0.8, delta=1e-3)
+    plan = model.plan(people=N + 1)
+    totals = []
+    for value, region, height in ((0.0, "north", 40.0), (1.0, "south", 200.0)):
+        row = pd.DataFrame([[*[value] * 4, region]], columns=list(MANY))
+        model.fit(pd.concat([table, row]), [*y, height], plan=plan)
+        totals.append(seen.pop())
+    (one, scale), (other, _) = totals
+    if mechanism == "laplace":
+        assert Fraction(int(abs(one - other).sum())) / Fraction(scale) <= Fraction(0.8)
+    else:
+        moved = np.sqrt(float(((one - other) ** 2).sum())) / scale
+        assert moved <= 1.0 / gaussian_sigma(0.8, 1e-3)
 
 
 # --- nothing of X gets out

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.plot.canvas import guarantee
@@ -111,3 +112,20 @@ def test_a_file_keeps_the_word_and_says_none_of_people(release, tmp_path):
     assert "privacy_unit" not in plain.contents()[0]
     with pytest.raises(ValueError, match="one protects each home, the other each person"):
         Release.combine([release, plain])
+
+
+def test_whole_rows_of_homes_are_homes_in_their_pictures_too():
+    model = PrivateGPRegressor(
+        bounds=(0, 10), protect="rows", box={"rooms": (0, 9)}, unit="home", epsilon=9.0
+    )
+    release = model.fit(X, Y).release_
+    figure = release.plot()
+    said = " ".join(text.get_text() for text in figure.findobj(Text))
+    page = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", report_page(release))
+    page = (
+        page.replace("people.csv", "")
+        .replace("nobody who reads the release", "")
+        .replace("people = 60", "")
+    )
+    assert "homes per unit of rooms" in said
+    assert WORDS.findall(said + release.statement() + page) == []

@@ -118,8 +118,8 @@ def test_the_whole_way_from_a_table_to_the_downloads(started, planner, worker, b
             page.keyboard.press("Tab")
             assert len(order) < 40
         fields = [name for name in order if name not in ("inputs", "task", "SUMMARY")]
-        assert fields[:4] == ["output", "groups", "low", "high"]
-        assert fields[4:8] == ["at", "slider", "epsilon", "delta"]
+        assert fields[:5] == ["output", "groups", "max_rows", "low", "high"]
+        assert fields[5:9] == ["at", "slider", "epsilon", "delta"]
         before = page.inner_text("#preview")
         page.focus("#slider")
         page.keyboard.press("End")
@@ -164,6 +164,39 @@ def test_the_whole_way_from_a_table_to_the_downloads(started, planner, worker, b
         page.click("text=Look at the report")
         page.wait_for_selector("#guarantee")
         assert "height by age" in page.inner_text("h1")
+
+
+def test_whole_rows_from_the_box_to_the_plan(started, planner, worker, monkeypatch):
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 24)
+    make = lambda session: planner_app(planner, session, worker)  # noqa: E731
+    with served(make) as link, opened(started, link) as page:
+        assert page.is_hidden("text=Whose privacy, exactly")
+        page.check("input[name=protect][value=rows]")
+        assert page.is_hidden("text=Where accuracy matters")
+        page.check("input[name=inputs][value=age]")
+        assert page.query_selector("#people svg") is None  # of public inputs alone
+        page.select_option("#output", "height")
+        page.fill("#low", "40")
+        page.fill("#high", "200")
+        page.fill("[id='box-low:age']", "0")
+        page.wait_for_selector("#status:has-text('where age')")
+        assert page.is_hidden("#error-box")
+        page.fill("[id='box-high:age']", "90")
+        page.wait_for_selector("#preview figure svg")
+        page.check("input[name=neighbours][value=add-remove]")
+        page.wait_for_selector("#error-people:not([hidden])")
+        page.fill("#planned", "40")
+        page.wait_for_selector("#preview:not(.old)")
+        page.select_option("[id='box-kind:age']", "bool")
+        assert page.is_hidden("[id='box-low:age']")
+        assert page.evaluate(CHECK) == CLEAN
+        fits(page)
+        page.uncheck("input[name=inputs][value=age]")
+        assert page.query_selector(".box-row") is None
+        page.check("input[name=inputs][value=age]")
+        assert page.input_value("[id='box-high:age']") == "90"
+        page.check("input[name=protect][value=outputs]")
+        page.wait_for_selector("#people svg")
 
 
 def test_a_release_is_explored(started, saved_release):

@@ -1,5 +1,6 @@
 """What a form says becomes settings, and what is wrong with it finds its field."""
 
+import json
 import tomllib
 
 import pytest
@@ -80,6 +81,63 @@ def test_settings_are_written_and_loaded_again(tmp_path):
     told = tomllib.loads(asked.toml)
     again = read_submission(values_of(told), told)
     assert again.values() == asked.values()
+
+
+ROWS = {
+    "protect": "rows",
+    "inputs": "age\nday\nsite\nsmoker",
+    "box-kind:age": "number",
+    "box-low:age": "0",
+    "box-high:age": "90.5",
+    "box-kind:day": "date",
+    "box-low:day": "2020-01-01",
+    "box-high:day": "2020-12-31",
+    "box-kind:site": "levels",
+    "box-levels:site": "1, 2",
+    "box-kind:smoker": "bool",
+    "box-low:smoker": "3",
+    "neighbours": "add-remove",
+    "people": "500",
+    "max_rows": "",
+    "at": "age=0:9:3",
+}
+
+
+def test_a_box_is_told_input_by_input_and_loaded_again(tmp_path):
+    asked = read_submission(FORM | ROWS, {})
+    settings = asked.settings
+    assert settings.whole_rows
+    assert (settings.neighbours, settings.people, settings.at) == ("add-remove", 500, None)
+    day = ("2020-01-01", "2020-12-31")
+    box = {"age": (0.0, 90.5), "day": day, "site": ("1", "2"), "smoker": "bool"}
+    assert settings.box == box
+    path = tmp_path / "settings.toml"
+    path.write_text(asked.toml)
+    assert gather_settings({}, path) == settings
+    rows = json.loads(values_of(tomllib.loads(asked.toml))["box"])
+    shown = {f"box-{part}:{row['name']}": row[part] for row in rows for part in row}
+    again = read_submission(FORM | ROWS | shown, {})
+    assert again.values() == asked.values()
+
+
+def test_outputs_know_nothing_of_a_box():
+    asked = read_submission(FORM | ROWS | {"protect": "outputs", "inputs": "age"}, {})
+    assert not {"protect", "box", "neighbours", "people"} & asked.given.keys()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"box-high:age": ""}, "where age may lie"),
+        ({"box-levels:site": " , "}, "where site may lie"),
+        ({"box-low:age": "young"}, "ends of age must be numbers"),
+        ({"box-high:day": "31"}, "ends of day must be dates"),
+    ],
+)
+def test_what_is_wrong_with_a_box_is_said_beside_it(changes, message):
+    with pytest.raises(Problem, match=message) as caught:
+        read_submission(FORM | ROWS | changes, {})
+    assert caught.value.field == "box"
 
 
 def test_kernels_that_print_alike_are_told_apart():

@@ -5,11 +5,11 @@ import errno
 import pytest
 from command_line import people
 from postgres_server import ESCAPED
-from web_cases import FORM
+from web_cases import FORM, ORIGIN
 
 from cloakgp import Ledger, Release
 from cloakgp.app.job import Job
-from cloakgp.app.settings import Settings
+from cloakgp.app.settings import Settings, gather_settings
 from cloakgp.app.tables.files import CsvTable, to_csv
 from cloakgp.errors import CommandError
 from cloakgp.web.form import Problem, read_submission
@@ -29,9 +29,9 @@ def opened(monkeypatch):
     """The columns whose cells were kept, of any table."""
     found, load = set(), CsvTable.load
 
-    def watched(table, names, *most):
+    def watched(table, names, *most, **how):
         found.update(names)
-        load(table, names, *most)
+        load(table, names, *most, **how)
 
     monkeypatch.setattr(CsvTable, "load", watched)
     return found
@@ -210,6 +210,59 @@ def test_a_folder_of_parquet_files_is_planned_in_blocks(planner, tmp_path):
     plan = planner.preview(some, quiet)
     assert plan.facts.people == 80
     assert planner.finish(some, quiet).plan.facts.people == 80
+
+
+WHOLE_ROWS = {
+    "protect": "rows",
+    "neighbours": "replace",
+    "people": "",
+    "max_rows": "",
+    "kernel": "",
+    "box-kind:age": "number",
+    "box-low:age": "0",
+    "box-high:age": "90",
+    "design": "auto",
+}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_whole_rows_are_planned_with_the_table_closed_and_released_once(
+    planner, desk, opened, book, monkeypatch
+):
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 24)
+    form = FORM | WHOLE_ROWS
+    assert desk.client.post("/people", data=form, headers=ORIGIN).json() == {"html": ""}
+    preview = desk.ask("/preview", form)
+    assert "between two rows of one person" in preview.first
+    assert "typical noise" in preview.html
+    missing = desk.ask("/preview", form, neighbours="add-remove")
+    assert "people is missing" in missing.message
+    assert desk.ask("/preview", form, **{"box-high:age": "-1"}).field == "box"
+    plan = desk.ask("/plan", form)
+    assert planner.final.plan.spec.people == 40  # public, and counted without reading a cell
+    said = " ".join(plan.html.split())
+    assert "everybody in the table, for replacing one person&#39;s row by any other" in said
+    assert opened == set()
+    assert desk.ask("/release", form, plan=plan.plan, typed="height").state == "done"
+    assert opened == {"age", "height"}
+    assert book.spent("people") == pytest.approx(1.0, rel=1e-4)
+    release = Release.load(planner.out / "release.cloakgp")
+    assert release.spec.rows.box.ranges == ((0.0, 90.0),)
+    assert "private rows of <strong>age</strong>" in desk.client.get("/").text
+    again = gather_settings({}, planner.out / "settings.toml")
+    assert (again.protect, again.box) == ("rows", {"age": (0.0, 90.0)})
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_plans_of_outputs_and_of_rows_are_told_apart(planner, monkeypatch):
+    """The same columns were read for the one, and are private for the other."""
+    monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 24)
+    outputs, rows = asked(planner, design="auto", kernel=""), asked(planner, **WHOLE_ROWS)
+    assert planner.preview(outputs, quiet).spec.rows is None
+    for _ in range(2):
+        assert planner.preview(rows, quiet).spec.rows is not None
+        assert planner._job(rows.settings).table.inputs is None
+        assert planner._job(outputs.settings).table.inputs is not None
 
 
 def test_a_shelf_forgets_the_oldest():

@@ -28,10 +28,12 @@ from cloakgp.privacy.mechanism.whole_rows import Neighbours
 Array = NDArray[np.float64]
 Range = tuple[float, float]
 
-#: Inputs of a box, at most: bins of more would be nearly empty.
-MOST_INPUTS = 3
+#: Inputs of a box, at most: each number is cut at least once.
+MOST_INPUTS = 10
 #: Bins of all inputs together, at most, and of one number; each number has at least so many.
-MOST_BINS, MOST_PARTS, LEAST_PARTS = 1024, 256, 4
+MOST_BINS, MOST_PARTS, LEAST_PARTS = 1024, 256, 2
+#: Bins of more numbers than this are coarse.
+FINE_NUMBERS = 3
 #: What dates of a box are counted from, as the core does.
 EPOCH = "1970-01-01"
 #: The level of all that no level names.
@@ -65,6 +67,11 @@ class Box:
             for each, parts in zip(self.ranges, self.parts, strict=True)
         ]
         return np.stack(np.meshgrid(*middles, indexing="ij"), axis=-1).reshape(-1, len(middles))
+
+    @property
+    def coarse(self) -> bool:
+        """Whether there are so many numbers that bins are wide."""
+        return sum(each is not None for each in self.ranges) > FINE_NUMBERS
 
     @cached_property
     def centres(self) -> Array:
@@ -174,7 +181,10 @@ def read_box(box: Any) -> Box:
 
 
 def _cut(inputs: Sequence[Column], ranges: Sequence[Range | None]) -> tuple[int, ...]:
-    """Share the bins among the inputs: all levels of categories, the rest to numbers alike."""
+    """Share the bins among the inputs: all levels of categories, the rest to numbers alike.
+
+    Of more numbers than are cut alike, the first ones have another part while there is room.
+    """
     known = [
         len(column.levels) if isinstance(column, Category) else 2
         for column, each in zip(inputs, ranges, strict=True)
@@ -189,14 +199,20 @@ def _cut(inputs: Sequence[Column], ranges: Sequence[Range | None]) -> tuple[int,
             "in {} bins; name fewer levels, or leave an input out",
             *(math.prod(known), numbers, MOST_BINS),
         )
+    finer = 0  # so many numbers, from the first on, are cut once more
+    while finer < numbers and parts < MOST_PARTS:
+        if (parts + 1) ** (finer + 1) * parts ** (numbers - finer - 1) > left:
+            break
+        finer += 1
     found, levels = [], iter(known)
     for column, each in zip(inputs, ranges, strict=True):
         if each is None:
             found.append(next(levels))
-        elif isinstance(column, Date):  # a bin is a day, at least
-            found.append(max(1, min(parts, math.ceil(each[1] - each[0]))))
-        else:
-            found.append(parts)
+            continue
+        mine, finer = parts + (finer > 0), finer - 1
+        if isinstance(column, Date):  # a bin is a day, at least
+            mine = max(1, min(mine, math.ceil(each[1] - each[0])))
+        found.append(mine)
     return tuple(found)
 
 

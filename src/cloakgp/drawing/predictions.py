@@ -231,7 +231,7 @@ def predictions_of(release: Release) -> Predictions:
 def people_series(release: Release, points: Array) -> Series:
     """Return how many people there are at places in codes, of a release of whole rows."""
     low, value, high = people_at(release, release.spec.at_codes(points), (0.025, 0.5, 0.975))
-    return Series("people", value, low, high)
+    return Series(release.spec.privacy_unit.many, value, low, high)
 
 
 def per_unit(release: Release) -> str:
@@ -245,7 +245,8 @@ def per_unit(release: Release) -> str:
         )
         if each is not None
     ]
-    return f"people per {' and '.join(told)}" if told else "people"
+    many = release.spec.privacy_unit.many
+    return f"{many} per {' and '.join(told)}" if told else many
 
 
 def _columns(values: Any) -> Array:

@@ -70,7 +70,8 @@ protect : {"outputs", "rows"}
 box : mapping or list
     For ``protect="rows"``: the public range of each number or date among the inputs, as a pair, and
     the public levels of each category, as a list; ``bool`` for yes or no.  By name, or in order.
-    One to three inputs.  What lies outside is clipped, and other levels become "other".
+    One to ten inputs; of more than three, name those first that matter most.  What lies outside is
+    clipped, and other levels become "other".
 neighbours : {"replace", "add-remove"}
     For ``protect="rows"``, what the guarantee compares: one person's rows with any others, so that
     the number of rows is public; or with none, so that it is private, too.

@@ -85,6 +85,8 @@ def prior_of(
         std = fixed.noise * unit if noise is None else math.sqrt(noise)
         return _model(settings, table, clone(kernel), std**2, unit), None
     if settings.kernel is None:
+        if table.protected is not None and table.protected.box.coarse:
+            scales = replace(scales, additive=True)
         family = default_family(X, replace(scales, noise=belief), unit, counts, spreads)
         kernel = design_kernel(X, scales, unit, counts, spreads)
     else:

@@ -55,6 +55,9 @@ WAVE_SHAPE, WAVE_LENGTH, WAVE_SHARE = 0.7, 2.0, 0.8
 #: One input counts, with these lengthscales; the others have a long one.  For a few inputs only.
 ONE_INPUT: Belief = ((1.0, 1.0), (0.5, 0.3), (0.25, 0.1))
 LONG_LENGTH, MOST_INPUTS = 4.0, 8
+#: All inputs count, each for itself, with these lengthscales: an additive function.  For many
+#: private inputs, whose bins are coarse.
+ADDITIVE: Belief = ((1.0, 2.0), (0.5, 1.0))
 #: Many inputs, such as pixels: smooth functions alone.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
 #: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
@@ -89,6 +92,7 @@ class Scales:
     design: tuple[float, float]  # of f and of the noise, for which the sketch is designed
     trend: float = 0.0  # of a function of the default lengthscale that the design adds to f
     roughness: float = 1.0  # belief in rough functions, as a multiple of what the tables say
+    additive: bool = False  # whether functions may be additive
 
     def of(self, kind: Kind) -> Belief:
         """Return how far a function of one kind may go."""
@@ -189,7 +193,7 @@ def default_family(
             (noise * unit) ** 2,
             mix.belief * (1.0 if mix.kind == "smooth" else scales.roughness) * of_std * of_noise,
         )
-        for mix in _mixes(kernels)
+        for mix in _mixes(kernels) + (_additive_mixes(kernels) if scales.additive else [])
         for std, of_std in _normalised(scales.of(mix.kind))
         for noise, of_noise in scales.noise
     ]
@@ -279,6 +283,16 @@ def _one_input_mixes(kernels: _Kernels) -> list[_Mix]:
         _Mix(kernels.one_input(i, f), belief / inputs)
         for i in range(inputs)
         for f, belief in ONE_INPUT
+    ]
+
+
+def _additive_mixes(kernels: _Kernels) -> list[_Mix]:
+    """Return sums of functions of one input each, which share the variance."""
+    inputs = len(kernels.inputs)
+    each = [([kernels.one_input(i, f) for i in range(inputs)], belief) for f, belief in ADDITIVE]
+    return [
+        _Mix(tuple((number, 1.0 / inputs) for ((number, _),) in parts), belief)
+        for parts, belief in each
     ]
 
 

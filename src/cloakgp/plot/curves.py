@@ -69,7 +69,7 @@ def draw_people(ax: Axes, panel: CurvePanel) -> None:
     """Draw where people are, of a release of whole rows."""
     (one,) = panel.series
     band = {"fc": PALE_GREEN, "ec": "none", "lw": 1.0, "label": "their 95 % band"}
-    ax.plot(panel.x, one.value, color=GREEN, lw=2.0, label="people", zorder=2.1)
+    ax.plot(panel.x, one.value, color=GREEN, lw=2.0, label=axis_label(one.name), zorder=2.1)
     ax.fill_between(panel.x, one.low, one.high, **band)
     draw_marks(ax, panel.marks)
     ax.set_ylim(*panel.limits)

@@ -32,6 +32,9 @@ MOST_AT_PLACES = 30_000
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 #: The grid of a sketch of bins: soft cells share bins in eighths.
 BITS_OVER_BINS = 8
+#: Cells of whole rows are chosen as if there were this share of the noise: broad averages leave no
+#: trace of waves, and so nothing to learn the prior from.
+CELL_NOISE = 0.75
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -109,7 +112,7 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
         return _lossless(problem)
     if spec.design == "cells":
         soft = spec.whole_steps is None
-        prior = problem.prior(spec.noise_std)
+        prior = problem.prior(spec.noise_std * (1.0 if spec.rows is None else CELL_NOISE))
         return cells(prior, _coordinates(spec), most=spec.rank, soft=soft)
     if spec.design == "bayes":
         start = None if near is None else near.T

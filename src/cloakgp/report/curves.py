@@ -89,7 +89,9 @@ def draw_people(panel: CurvePanel, size: tuple[int, int]) -> Html:
     low, value, high = (_within(frame, end) for end in (one.low, one.value, one.high))
     parts += [area(at, low, high, class_="band people"), line(at, value, class_="curve people")]
     parts += [_marks(frame, each, "published") for each in panel.marks if each is not None]
-    return drawing(frame, *parts, title=f"How many people there are by {input_.name}")
+    return drawing(
+        frame, *parts, title=f"How many {panel.series[0].name} there are by {input_.name}"
+    )
 
 
 def table(panel: CurvePanel) -> Html:

@@ -120,7 +120,7 @@ def _maps(predictions: Predictions, inputs: list[Input]) -> list[Html]:
             element("div", element("h3", panel.title), maps.draw_map(panel, plane, panel.title))
             for panel in where
         ]
-        people = [_people_figure([element("div", *drawn, class_="pair")])]
+        people = [_people_figure(predictions, [element("div", *drawn, class_="pair")])]
         plane = plane.faded(where[0].values)
     pairs = [_map_pair(predictions, plane, pair) for pair in map_panels(predictions, plane)]
     return pairs + people
@@ -131,25 +131,32 @@ def _people(predictions: Predictions, inputs: list[Input], row: list[CurvePanel]
     if predictions.release.spec.rows is None:
         return Html("")
     shown = people_panels(predictions, row)
-    entries = [(_stroke("curve people"), "people"), (_patch("band people"), "their 95 % band")]
+    told = predictions.release.spec.privacy_unit.told
+    entries = [
+        (_stroke("curve people"), told("people")),
+        (_patch("band people"), "their 95 % band"),
+    ]
     if any(panel.marks and panel.marks[0] is not None for panel in shown):
-        entries.append((_published("published"), "published: noisy numbers of people"))
+        entries.append((_published("published"), told("published: noisy numbers of people")))
     if len(inputs) > 1:
         drawn = [curves.draw_people(panel, curves.PANEL) for panel in shown]
-        return _people_figure([element("div", *drawn, class_="pair"), _legend(entries)])
+        drawn = [element("div", *drawn, class_="pair"), _legend(entries)]
+        return _people_figure(predictions, drawn)
     both = ((curves.WIDE, "wide"), (curves.NARROW, "narrow"))
     drawn = [element("div", curves.draw_people(shown[0], size), class_=kind) for size, kind in both]
     numbers = element("div", curves.table(shown[0]), class_="scroll")
     folded = element("details", element("summary", "The same in numbers"), numbers)
-    return _people_figure([*drawn, _legend(entries)], folded)
+    return _people_figure(predictions, [*drawn, _legend(entries)], folded)
 
 
-def _people_figure(drawn: list[Html], folded: Html = NOTHING) -> Html:
+def _people_figure(predictions: Predictions, drawn: list[Html], folded: Html = NOTHING) -> Html:
+    told = predictions.release.spec.privacy_unit.told
     words = (
         "Found from the noisy numbers of people that were published, as a smooth density: nobody's "
         "inputs are in this page."
     )
-    parts = [element("h2", "Where people are"), *drawn, element("figcaption", words), folded]
+    title = element("h2", told("Where people are"))
+    parts = [title, *drawn, element("figcaption", told(words)), folded]
     return element("figure", *parts, id="people")
 
 

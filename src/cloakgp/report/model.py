@@ -357,6 +357,7 @@ def page_data(predictions: Predictions, inputs: list[Input]) -> dict[str, Any]:
         "kind": predictions.script,
         "inputs": [_input(each) for each in inputs],
         "names": predictions.names,
+        "people": release.spec.privacy_unit.many,
         "bounds": [predictions.bounds(number) for number in range(len(predictions.names))],
         "classes": predictions.classes,
         "tail": -NORMAL_95,

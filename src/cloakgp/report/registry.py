@@ -245,11 +245,12 @@ def _tuning(release: Release) -> str:
 
 
 def _justification(release: Release) -> str:
+    rows = release.spec.rows
+    between = two_cases(None if rows is None else rows.neighbours)
     said = (
         f"The noise is the least that the guarantee allows ({_noise_name(release)}): "
         f"σ = {release.noisy.sigma:.6g} for each unit of sensitivity. The best "
-        f"attacker tells {release.spec.privacy_unit.told(two_cases(release.spec.rows))} apart at "
-        "most "
+        f"attacker tells {release.spec.privacy_unit.told(between)} apart at most "
         f"{percent(best_guess_rate(release))} of the time. Sensitivity and noise can be worked out "
         "again from the file by anybody."
     )

@@ -504,7 +504,7 @@
       return "no prediction here";
     }
     const table = document.createElement("table");
-    const people = { number: "95 % of people", count: "95 % of counts" }[page.kind];
+    const people = { number: `95 % of ${page.people}`, count: "95 % of counts" }[page.kind];
     const what = { number: "prediction", label: "probability", count: `rate (${page.rate})` }[page.kind];
     const band = page.kind === "number" ? "95 % band of the curve" : "95 % band";
     table.append(line(["", what, band].concat(people ? [people] : []), "th"));

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from cloakgp.app.settings import Settings, gather_settings
 from cloakgp.app.settings.declarations import DECLARED, as_setting, default_of, takers
 from cloakgp.app.settings.gather import check_input_columns
 from cloakgp.app.settings.readers import PRIVATE
+from cloakgp.app.tables.numerals import as_number
 from cloakgp.app.wording import TABLES
+from cloakgp.data.columns.values import moment_of
 from cloakgp.errors import CommandError, Message, message_of
 from cloakgp.privacy import Ledger
 from cloakgp.privacy.ledger.address import is_address
@@ -24,9 +27,13 @@ FIELDS = (
     *("task", "inputs", "levels", "dates", "missing", "output", "bounds", "classes", "cap"),
     *("exposure", "groups", "at"),
     *("epsilon", "delta", "rho", "mu", "kernel", "inducing", "design", "decimal"),
+    *("protect", "box", "neighbours", "people", "max_rows"),
 )
 #: Fields that show what counts if nothing is given.
-DEFAULTED = ("task", "epsilon", "delta", "decimal", "design")
+DEFAULTED = ("task", "epsilon", "delta", "decimal", "design", "protect", "neighbours")
+#: Fields of outputs alone, and of whole rows alone.
+OF_OUTPUTS = ("levels", "dates", "missing", "exposure", "at", "inducing")
+OF_ROWS = ("protect", "box", "neighbours", "people")
 #: Fields that say something of one column after the other, such as region=north,south.
 BY_COLUMN = ("levels", "dates", "missing")
 #: Fields of a form, each column that is ticked for itself, at most.
@@ -110,8 +117,13 @@ def given_settings(form: Mapping[str, str], base: Mapping[str, Any]) -> dict[str
     """Return what the form says of each setting, beside what has no field."""
     given = {name: value for name, value in base.items() if name not in FIELDS}
     kind = form.get("task") or default_of("task")
+    rows = form.get("protect") == "rows"
     for name in FIELDS:
         value: Any = form.get(name, "")
+        if name in (OF_OUTPUTS if rows else OF_ROWS):
+            continue
+        if name == "box":
+            value = _box(form, form.get("inputs", "").split("\n"))
         if name == "bounds":
             ends = form.get("low", ""), form.get("high", "")
             value = f"{ends[0]},{ends[1]}" if any(ends) else ""
@@ -141,11 +153,6 @@ def read_submission(form: Mapping[str, str], base: Mapping[str, Any]) -> FormSub
         settings = gather_settings(given)
     except CommandError as error:
         raise problem_of(error) from None
-    if settings.whole_rows:
-        raise Problem(
-            "pages plan releases whose inputs are public; for whole rows use the command line: "
-            "cloakgp plan --protect rows --config FILE.toml"
-        )
     if not settings.output:
         raise Problem("choose the private column", "output")
     if settings.candidates:
@@ -163,12 +170,56 @@ def _missing(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         "classes": "name every possible label, separated by commas",
         "cap": "say up to which count rows are told apart",
     }
-    kind = str(given.get("task") or default_of("task"))
+    kind, rows = str(given.get("task") or default_of("task")), given.get("protect") == "rows"
+    if rows:
+        asked["inputs"] = "tick one to three inputs: they are private, too"
+    unsaid = [name for name in given.get("inputs", []) if name not in given.get("box", {})]
     for field in ("inputs", "output", needed.get(kind, "")):
+        if field == "output" and rows and unsaid:
+            yield "box", f"say in public where {unsaid[0]} may lie: what is possible, not what is"
         value = given.get(field)
         half = field == "bounds" and isinstance(value, str) and not all(value.split(","))
         if field and (not value or half):
             yield field, asked[field]
+
+
+def _box(form: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
+    """Return where inputs may lie, as settings have it, of those of which it is said."""
+    found: dict[str, Any] = {}
+    for name in filter(None, names):
+        kind, ends = (
+            form.get(f"box-kind:{name}", "number"),
+            [form.get(f"box-{end}:{name}", "") for end in ("low", "high")],
+        )
+        labels = [part.strip() for part in form.get(f"box-levels:{name}", "").split(",")]
+        if kind == "bool":
+            found[name] = "bool"
+        elif kind == "levels" and any(labels):
+            found[name] = [label for label in labels if label]
+        elif kind in ("number", "date") and all(ends):
+            read = [as_number(end) if kind == "number" else moment_of(end) for end in ends]
+            if None in read:
+                what = "numbers" if kind == "number" else "dates such as 2020-01-31"
+                raise Problem(f"the ends of {name} must be {what}", "box")
+            found[name] = read if kind == "number" else ends
+    return found
+
+
+def box_rows(given: Any) -> list[dict[str, str]]:
+    """Return what the fields of a box show, input by input."""
+    found = []
+    for name, told in (DECLARED["box"].reader.read("box", given) if given else {}).items():
+        row = {"name": name, "kind": "levels", "low": "", "high": "", "levels": ""}
+        numbers = [isinstance(part, float) for part in told]
+        if told == "bool":
+            row["kind"] = "bool"
+        elif all(numbers) or (len(told) == 2 and None not in map(moment_of, told)):
+            row["kind"] = "number" if all(numbers) else "date"
+            row["low"], row["high"] = (_shown(end) for end in told)
+        else:
+            row["levels"] = ",".join(map(str, told))
+        found.append(row)
+    return found
 
 
 def shown_ledger(place: Any) -> str:
@@ -199,6 +250,8 @@ def values_of(given: Mapping[str, Any]) -> dict[str, str]:
             if len(pairs) > 1:
                 raise CommandError("the pages are for one private column; use `cloakgp release`")
             shown["low"], shown["high"] = map(short, pairs[0]) if pairs else ("", "")
+        elif name == "box":
+            shown[name] = json.dumps(box_rows(value))
         elif name in BY_COLUMN:
             shown[name] = "; ".join(_by_column(name, value)) if value else ""
         elif isinstance(value, list):

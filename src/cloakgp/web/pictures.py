@@ -29,7 +29,11 @@ WIDTH, HEIGHT, MAP = 620, 250, 430
 BARS, MAX_DOTS = 36, 800
 
 
-def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = None) -> Html | None:
+def people_picture(
+    inputs: pd.DataFrame,
+    stated: Mapping[str, Column] | None = None,
+    people: str = "people",
+) -> Html | None:
     """Return where people are, to choose points from: along one input, or over two."""
     names = tuple(inputs.columns)
     columns = recognise(inputs, stated) or Columns.numbers(names, len(names))
@@ -39,7 +43,7 @@ def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = N
     values = values[~np.isnan(values).any(axis=1)]
     if not len(values):
         return None
-    title = f"Where people are, by {' and '.join(names)}"
+    title = f"Where {people} are, by {' and '.join(names)}"
     # Ranges are chosen by drawing across numbers; levels and dates are written.
     marks = {"data_choose": json.dumps(names), "class_": "choose"} if columns.plain else {}
     whole = [bool(np.array_equal(side, np.rint(side))) for side in values.T]
@@ -59,7 +63,7 @@ def people_picture(inputs: pd.DataFrame, stated: Mapping[str, Column] | None = N
         counts, edges = np.histogram(values[:, 0], bins=edges)
         frame = PlotFrame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
         drawn = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
-        parts = [axes(frame, names[0], "people", rows=3, x_ticks=x_ticks), *drawn]
+        parts = [axes(frame, names[0], people, rows=3, x_ticks=x_ticks), *drawn]
     else:
         frame = PlotFrame(WIDTH, MAP, sides[0], sides[1], top=26.0)
         y_ticks = column_ticks(columns.columns[1], *sides[1], 6)

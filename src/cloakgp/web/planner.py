@@ -1,7 +1,8 @@
 """What a custodian does on the pages: plans, comparisons, and one release of what was shown.
 
 Previews are found to a wider gap than the plan that is released, and no release takes them.  The
-private column is opened by ``publish`` alone, after the name of the column was typed.
+private column is opened by ``publish`` alone, after the name of the column was typed; so are the
+inputs, where whole rows are protected.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from cloakgp.privacy.ledger import Balance, LedgerError
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.release import Release
-from cloakgp.release.statement import guess_at, in_other_units
+from cloakgp.release.statement import guess_at, in_other_units, two_cases
 from cloakgp.web.form import FormSubmission, Problem, short, values_of
 from cloakgp.web.tasks import Step
 
@@ -66,6 +67,7 @@ class Cost:
     """What a budget means before any plan is made: an attacker's chance, and the ledger."""
 
     guess: float
+    between: str  # what
     units: tuple[tuple[str, float, str], ...]  # noise, ε and the same in other units
     balance: Balance | None = None
     requested: float | None = None  # ε at the δ of the ledger
@@ -170,14 +172,15 @@ class Planner:
         with explained():
             budgets = budgets_for(model)
             guess = max(map(guess_at, budgets))
+            between = two_cases(model.neighbours if settings.whole_rows else None)
             units = tuple(
                 (each.mechanism, each.epsilon, in_other_units([Spend.of(each)])) for each in budgets
             )
             if settings.ledger is None or settings.dataset is None:
-                return Cost(guess, units)
+                return Cost(guess, between, units)
             balance = Ledger(settings.ledger).balances(settings.dataset)[0]
             requested, left = least_cost(model, balance)
-        return Cost(guess, units, balance, requested, left)
+        return Cost(guess, between, units, balance, requested, left)
 
     def preview(self, submission: FormSubmission, step: Step) -> Plan:
         """Return a plan to look at: quickly, if only epsilon has changed since the last one."""
@@ -293,7 +296,8 @@ class Planner:
 
     def _job(self, settings: Settings) -> Job:
         """Return the public columns that settings name."""
-        names = (settings.inputs, settings.output, settings.groups, settings.exposure)
+        names: tuple[Any, ...] = (settings.inputs, settings.output, settings.groups)
+        names = (*names, settings.exposure, settings.whole_rows)
         kinds = (repr(settings.columns), settings.found_levels)
         job = self._jobs.get(
             (*names, *kinds, settings.at, settings.decimal, self._state),

@@ -28,10 +28,12 @@ from cloakgp.app.outputs import OUTPUTS, REPORT
 from cloakgp.app.settings.declarations import DECLARED
 from cloakgp.app.spending import RunState, debug_traceback, error_message, what_is_left
 from cloakgp.app.tables.numerals import as_number
+from cloakgp.data.box import MOST_INPUTS
 from cloakgp.drawing.axes import format_number
 from cloakgp.errors import CommandError
 from cloakgp.privacy.ledger import LedgerError
 from cloakgp.release.release import Release
+from cloakgp.release.statement import relation
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.report.attacker import attacker, percent
 from cloakgp.report.html import from_markdown, sections
@@ -196,6 +198,7 @@ class PlannerPages:
                 problem=problem,
                 values=planner.values,
                 choices={n: DECLARED[n].reader.metavar.split("|") for n in ("task", "design")},
+                most=MOST_INPUTS,
                 ledger=shown_ledger(planner.base.get("ledger")),
                 dataset=planner.base.get("dataset"),
                 others={n: v for n, v in planner.base.items() if n not in (*FIELDS, *ACCOUNT)},
@@ -210,11 +213,13 @@ class PlannerPages:
     async def people(self, request: Request) -> Response:
         """Draw where people are."""
         form = await _form(request)
-        if not form.get("inputs", ""):
+        if not form.get("inputs", "") or form.get("protect") == "rows":  # then they are private
             return JSONResponse({"html": ""})
         settings, decimal = input_settings(form, self.planner.base), form.get("decimal") or "."
         inputs = await asyncio.to_thread(self.planner.people, settings, decimal)
-        picture = None if inputs is None else people_picture(inputs, settings.columns)
+        picture = None
+        if inputs is not None:
+            picture = people_picture(inputs, settings.columns, self.planner.unit.many)
         return JSONResponse({"html": picture or ""})
 
     async def preview(self, request: Request) -> Response:
@@ -392,12 +397,13 @@ def _cost_values(cost: Cost) -> dict[str, Any]:
 
 def _plan_values(final: FinalPlan, cost: Cost) -> dict[str, Any]:
     """Return what the page says of the plan that may be released."""
-    words = sections(final.statement)
+    words, plan = sections(final.statement), final.plan
     titles = ("What was published", "What is protected", "What is not protected")
     return {
         "final": final,
         "plan": final.plan,
         "summary": final.plan.summary().replace(NAME_OWNERS, "choose “Who owns a row”."),
+        "whose": None if plan.spec.rows is None else relation(plan.spec.rows),
         "name": final.submission.settings.output[0],
         "picture": noise_picture(final.plan, final.submission.settings.output[0]),
         "words": {title: from_markdown(words[title]) for title in titles if title in words},

@@ -212,7 +212,9 @@ def read_box(where: str, value: Any) -> dict[str, Any]:
         parts = given.split("|" if split else ",") if isinstance(given, str) else given
         if not isinstance(parts, list) or not parts:
             raise wrong(where, name if given is None else given, wanted)
-        numbers = [None if split else as_number(part) for part in parts]
+        # In a file, numbers are numbers and strings are levels or dates.
+        typed = isinstance(given, str) and not split
+        numbers = [as_number(part) if typed or _is_number(part) else None for part in parts]
         if len(parts) == 2 and None not in numbers:
             found[name] = tuple(numbers)
         else:

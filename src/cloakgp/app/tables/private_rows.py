@@ -22,7 +22,7 @@ from cloakgp.app.tables.owners import owner_key
 from cloakgp.data.box import Box
 from cloakgp.data.column_errors import check_columns
 from cloakgp.data.columns import Category, Column, Number
-from cloakgp.errors import CommandError, brief
+from cloakgp.errors import CommandError, brief, printable
 
 
 def find_private_rows(
@@ -39,9 +39,10 @@ def count_rows(path: Path, name: str) -> int:
     """Return how many rows a table has, where that is public."""
     if comes_in_private_blocks(path):
         return int(scan_columns(path, [name], protect="rows").inputs.rows)
-    table = _open(path, [name])
-    table.load([name], private=True)
-    return len(table.strings(name))
+    rows = _open(path, [name]).count()
+    if rows == 0:
+        raise CommandError(f"{printable(path)} has a header but no rows")
+    return rows
 
 
 def read_private_rows(

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Meta, structs
 from numpy.typing import NDArray
 
-from cloakgp.data.box import MOST_BINS, Box, ProtectedRows
+from cloakgp.data.box import MOST_BINS, MOST_INPUTS, Box, ProtectedRows
 from cloakgp.data.columns import Category, Column, Columns, Date
 from cloakgp.data.columns import Number as NumberColumn
 from cloakgp.data.columns.kinds import KINDS, MOST_LEVELS
@@ -166,6 +166,8 @@ class BoxCodec(Section, frozen=True, omit_defaults=True):
         """Return what is public of whole rows, or refuse a box that none can be."""
         if not len(self.ranges) == len(self.parts) == len(columns.columns):
             raise ReleaseFileError("the box has not one range and one number of parts an input")
+        if len(self.ranges) > MOST_INPUTS:
+            raise ReleaseFileError(f"a box of {len(self.ranges)} inputs is too large")
         for column, each, parts in zip(columns.columns, self.ranges, self.parts, strict=True):
             wanted = len(column.levels) if isinstance(column, Category) else 2
             numbers = isinstance(column, NumberColumn | Date)

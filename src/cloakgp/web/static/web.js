@@ -115,6 +115,42 @@
 
   function fit() {
     for (const each of form.querySelectorAll("[data-only]")) each.hidden = each.dataset.only !== task();
+    const chosen = form.elements.protect.value;
+    for (const each of document.querySelectorAll("[data-protect]")) each.hidden = each.dataset.protect !== chosen;
+  }
+
+  // --- where private inputs may lie: a row of fields for each input that is ticked ------------------
+
+  const rows = new Map();
+  function boxRow(name, told) {
+    const row = get("box-row").content.firstElementChild.cloneNode(true);
+    for (const each of row.querySelectorAll("[data-part]")) {
+      const part = each.dataset.part;
+      each.name = each.id = `box-${part}:${name}`;
+      if (told) each.value = told[part];
+      const label = each.parentElement.querySelector("label");
+      label.htmlFor = each.id;
+      if (part === "kind") label.textContent = `${name} is`;
+      else each.setAttribute("aria-label", `${label.textContent}: ${name}`);
+    }
+    return row;
+  }
+
+  function shape(row) {
+    const kind = row.querySelector("[data-part=kind]").value;
+    for (const each of row.querySelectorAll("[data-kind]")) each.hidden = !each.dataset.kind.includes(kind);
+    for (const each of row.querySelectorAll("[data-part=low], [data-part=high]")) {
+      each.type = kind === "date" ? "date" : "text";
+      each.inputMode = kind === "number" ? "decimal" : "text";
+    }
+  }
+
+  function boxes() {
+    if (!rows.size) for (const told of JSON.parse(get("box").dataset.given)) rows.set(told.name, boxRow(told.name, told));
+    const ticked = [...form.querySelectorAll("input[name=inputs]:checked")].map((each) => each.value);
+    for (const name of ticked) if (!rows.has(name)) rows.set(name, boxRow(name));
+    get("box").replaceChildren(...ticked.map((name) => rows.get(name)));
+    for (const name of ticked) shape(rows.get(name));
   }
 
   // What is shown, and what is still being answered, belongs to other settings from now on.
@@ -135,13 +171,20 @@
     if (name === "wanted") return;
     if (event.target.id === "slider") get("epsilon").value = Number((10 ** slider.value).toPrecision(2));
     if (name === "epsilon") place();
-    if (name) touched.add({ low: "bounds", high: "bounds" }[name] || name);
+    if (name) touched.add({ low: "bounds", high: "bounds" }[name] || name.replace(/^box-.*/s, "box"));
     if (name === "high") touched.add("bounds");
     if (name === "low" && !get("high").value) touched.delete("bounds");
-    if (name === "task") fit();
+    if (name === "task" || name === "protect") fit();
+    if (name.startsWith("box-")) {
+      const row = event.target.closest(".box-row");
+      shape(row);
+      const empty = [...row.querySelectorAll("div:not([hidden]) > input")].some((each) => !each.value);
+      if (empty) touched.delete("box"); // it is not complete yet
+    }
     outdate();
-    if (name === "inputs") {
-      get("at").value = "";
+    if (name === "inputs") get("at").value = "";
+    if (name === "inputs" || name === "protect") {
+      boxes();
       people();
     }
     if (name === "at") mark();
@@ -333,6 +376,7 @@
   form.addEventListener("input", changed);
   form.addEventListener("submit", (event) => event.preventDefault());
   fit();
+  boxes();
   place();
   people();
   refresh();
