@@ -7,6 +7,7 @@ EXPERIMENTS_STAMP := $(VENV)/.installed-experiments
 QUICK ?=
 DOCS_STAMP := $(VENV)/.installed-docs
 MUTANTS_STAMP := $(VENV)/.installed-mutants
+RELEASING_STAMP := $(VENV)/.installed-releasing
 ONLY ?=
 JOBS ?= 2
 # Data sets of the paper, when they lie beside the project; tests that need them skip otherwise.
@@ -14,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export CLOAKGP_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test types suite quick bench experiments docs mutants format clean
+.PHONY: demo test types suite quick bench experiments docs mutants dist format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -83,6 +84,22 @@ $(MUTANTS_STAMP): $(STAMP)
 
 mutants: $(MUTANTS_STAMP)
 	$(BIN)/python -m tools.mutants $(ONLY) --jobs $(JOBS) $(if $(FRESH),--fresh)
+
+# What is uploaded to an index, and what goes with it: a list of all that is installed with it
+# (CycloneDX), and sums to be signed.  CONTRIBUTING.md has the steps of a release.
+$(RELEASING_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[releasing]'
+	touch $@
+
+dist: $(RELEASING_STAMP)
+	rm -rf dist build/installed
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents --no-config --toplevel cloakgp dist/*.whl
+	$(PYTHON) -m venv build/installed
+	build/installed/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls dist/*.whl)[all]"
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/cloakgp.cdx.json build/installed
+	cd dist && sha256sum * >SHA256SUMS
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -271,7 +271,6 @@ FAMILIES = {
             *("kernel", "prior_mean", "y", "of", "clip", "plan", "return_std"),
             *(
                 "groups of compare_max_contributions",
-                "groups of compare_max_rows",
                 "random_state of sample_y",
                 "X of score",
             ),

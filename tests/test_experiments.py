@@ -464,6 +464,7 @@ def test_other_libraries_learn_a_line_when_the_budget_is_large(task, method):
 # ------------------------------------------------------------------------------------- the command
 
 
+@pytest.mark.slow
 def test_the_command_makes_a_page_and_keeps_what_it_made(tmp_path, monkeypatch, capsys):
     words = ["--quick", "--only", "limits", "--out", str(tmp_path)]
     first = subprocess.run(

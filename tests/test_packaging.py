@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 #: Extras for those who work on the project; the others are for its users.
-OF_DEVELOPERS = {"all", "bench", "docs", "experiments", "mutants", "test"}
+OF_DEVELOPERS = {"all", "bench", "docs", "experiments", "mutants", "releasing", "test"}
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,22 @@ def test_an_index_would_take_the_description(built):
     command = [sys.executable, "-m", "twine", "check", "--strict", *built]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_links_of_the_page_on_an_index_are_whole_addresses(built):
+    with zipfile.ZipFile(built[1]) as wheel:
+        (name,) = [name for name in wheel.namelist() if name.endswith("METADATA")]
+        page = wheel.read(name).decode()
+    hooks = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"]
+    address = hooks["hooks"]["custom"]["address"]
+    assert f"Project-URL: Source, {address}\n" in page
+    readme, text = (ROOT / "README.md").read_text(), page.split("# cloakgp", 1)[1]
+    targets = re.findall(r"\]\(([^)\s]+)\)", readme)
+    for target in targets:
+        kind = "raw" if target.endswith(".png") else "blob"
+        assert f"]({address}/{kind}/main/{target})" in text
+    assert len(re.findall(r"\]\(https://[^)\s]+\)", text)) == len(targets)
 
 
 @pytest.mark.slow

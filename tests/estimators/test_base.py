@@ -92,6 +92,7 @@ ODD_FITS = [
 ]
 
 
+@pytest.mark.usefixtures("few_settings")
 @pytest.mark.parametrize(("case", "inducing", "kind"), ODD_FITS)
 def test_inputs_of_any_scale_give_finite_predictions_without_a_warning(case, inducing, kind):
     X = ODD_INPUTS[case]

@@ -489,6 +489,7 @@ def test_a_choice_that_the_account_holds_is_not_recorded_again(book):
     assert book.spent("people") >= release.total_epsilon
 
 
+@pytest.mark.slow
 def test_a_choice_recorded_elsewhere_is_recorded_here_too(book, tmp_path):
     """Whoever reads one account sees all that its releases state, whatever others hold."""
     book.open("pilot", 20.0, 1e-5)

@@ -295,6 +295,7 @@ app(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["release", "select"])
 def test_kill_9_before_the_noise_leaves_a_spend_and_no_release(command, book, tmp_path):
     data = tmp_path / "people.csv"

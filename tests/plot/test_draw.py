@@ -383,10 +383,10 @@ def test_maps_of_outcomes_say_what_they_show(name, outcomes):
     figure = drawn(outcomes[name].plot())
     assert tuple(ax.get_title(loc="left") for ax in figure.axes[:2]) == MAPS[name]
     assert [ax.get_xlabel() for ax in figure.axes[:2]] == ["east", "east"]
-    assert len(figure.axes) == 4
+    assert len(figure.axes) == 4 + 2 * (3 if name == "three, map" else 0)  # small ones, with scales
     if name == "three, map":
-        ticks = [text.get_text() for text in figure.axes[2].get_yticklabels()]
-        assert ticks == ["low", "mid", "top"]
+        scales = [[text.get_text() for text in ax.get_yticklabels()] for ax in figure.axes]
+        assert ["low", "mid", "top"] in scales
     if name == "two, map":
         assert figure.axes[2].get_ylim() == (0.0, 1.0)
     if name == "counts, map":

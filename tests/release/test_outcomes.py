@@ -360,6 +360,24 @@ def test_the_kind_of_release_follows_from_the_task(fitted):
     assert type(fitted["counts"]) is CountRelease
 
 
+def test_what_a_kind_of_outputs_does_not_have_is_refused_with_what_to_ask_for(fitted):
+    labels, rates = fitted["two"], fitted["counts"]
+    with pytest.raises(ValueError, match="predict_proba"):
+        labels.predict(POINTS, return_std=True)
+    with pytest.raises(ValueError, match=r"latent\(X, return_cov=True\)"):
+        rates.predict(POINTS, return_cov=True)
+    for ask in (labels.predict, labels.predict_interval):
+        with pytest.raises(ValueError, match="exposure is for counts"):
+            ask(POINTS, exposure=2.0)
+    np.testing.assert_allclose(rates.predict(POINTS, exposure=2.0), 2.0 * rates.predict(POINTS))
+
+
+def test_no_kind_of_release_predicts_in_its_own_way():
+    shared = set(vars(Release)) - {"__doc__", "__module__"}
+    for kind in (LabelRelease, CountRelease):
+        assert not shared & {name for name in vars(kind) if name != "__doc__"} - {"__module__"}
+
+
 def test_tables_of_two_classes_have_probabilities_and_log_odds(fitted):
     release = fitted["two"]
     table = release.to_frame(POINTS)

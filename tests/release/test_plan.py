@@ -354,19 +354,21 @@ def heights_like(plan, k, rng):
     return f + np.sqrt(setting.noise_variance) * rng.standard_normal(len(K))
 
 
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-def test_releases_state_what_was_forecast(mechanism):
-    """Of 80 releases of truths like the family, with fixed seeds: the mean is within 15 %.
+@pytest.mark.slow
+@pytest.mark.parametrize(("mechanism", "releases"), [("laplace", 80), ("gaussian", 40)])
+def test_releases_state_what_was_forecast(mechanism, releases):
+    """Of releases of truths like the family, with fixed seeds: the mean is within 15 %.
 
-    What releases state varies by 40 %, so that their mean has a standard error of 4 %.
-    Nine in ten keep the bound: fewer than 62 of 80 would do so by chance less than once in 1,000.
+    What releases state varies by 40 %, so that the mean of 80 has a standard error of 4 %, of 40 of
+    6 %.  Nine in ten keep the bound: fewer than 62 of 80 would do so by chance less than once in
+    1,000, fewer than 31 of 40 less than once in 200.
     """
     rng, stated = np.random.default_rng(3), []
     wide = (-40.0, 40.0)  # truths are not clipped
     people = np.sort(rng.uniform(0, 10, 150))[:, None]
     model = PrivateGPRegressor(bounds=wide, mechanism=mechanism, epsilon=2.0)
     plan = model.plan(people)
-    chosen = rng.choice(len(plan.spec.family.settings), 80, p=plan.spec.family.weights)
+    chosen = rng.choice(len(plan.spec.family.settings), releases, p=plan.spec.family.weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed, k in enumerate(chosen):
@@ -376,8 +378,8 @@ def test_releases_state_what_was_forecast(mechanism):
     mean = np.sqrt(plan.spec.weights @ np.mean(stated, axis=0) ** 2)
     assert mean == pytest.approx(np.sqrt(plan.spec.weights @ plan.total_std**2), rel=0.15)
     errors = np.sqrt(np.square(stated) @ plan.spec.weights)
-    assert np.sum(errors <= plan.error_bounds[0]) >= 62
-    assert np.sum(errors <= 0.5 * plan.error_bounds[0]) < 62  # half of it would be too low
+    assert np.mean(errors <= plan.error_bounds[0]) >= 0.775
+    assert np.mean(errors <= 0.5 * plan.error_bounds[0]) < 0.775  # half of it would be too low
 
 
 def test_a_rough_truth_is_forecast_to_be_harder():

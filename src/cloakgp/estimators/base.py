@@ -290,26 +290,15 @@ class PrivateGP(BaseEstimator):
             table.append({"max_contributions": name, **_cost(plan, whole)})
         return pd.DataFrame(table)
 
-    @documented
-    def compare_max_rows(
-        self,
-        X: ArrayLike,
-        at: ArrayLike | None = None,
-        groups: Any = None,
-        limits: Sequence[int | None] = LIMITS,
-        **more: Any,
-    ) -> pd.DataFrame:
+    def compare_max_rows(self, *args: Any, **options: Any) -> pd.DataFrame:
         """Call ``compare_max_contributions`` by its old name, which is deprecated.
 
         Parameters
         ----------
-        {shared}
-        groups : array of shape (N,), default=None
-            The owner of each row; required here.
-        limits : sequence of int or None, default=(1, 2, 5, None)
-            The values of ``max_contributions`` to compare; None stands for all rows.
-        **more : dict
-            Further arguments of ``plan``, such as ``exposure``.
+        *args : object
+            Those of ``compare_max_contributions``.
+        **options : object
+            Those of ``compare_max_contributions``.
 
         Returns
         -------
@@ -317,7 +306,7 @@ class PrivateGP(BaseEstimator):
             The same table; its first column has the old name, too.
         """
         warn_user("compare_max_rows is now called compare_max_contributions", DeprecationWarning)
-        table = self.compare_max_contributions(X, at, groups, limits, **more)
+        table = self.compare_max_contributions(*args, **options)
         return table.rename(columns={"max_contributions": "max_rows"})
 
     def selection_bounds(self) -> tuple[float, float]:

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from cloakgp.data.partition import Hashes, hash_rows, mixed
 from cloakgp.errors import ParameterError, RepeatedSpendWarning, brief, warn_user
-from cloakgp.privacy import Ledger, LedgerError, Noise, Spend, total_guarantee
+from cloakgp.privacy import Ledger, LedgerError, Noise, Spend
 from cloakgp.privacy.ledger.address import is_address
+from cloakgp.release.bounds_plan import cached_total
 
 Array = NDArray[np.float64]
 
@@ -142,7 +143,7 @@ def warn_if_repeated(
         together = [*before.spends, *spends]
         if all(spend.kind != "gaussian" for spend in together):
             delta = 0.0
-        total = total_guarantee(together, delta)
+        total = cached_total(tuple(together), delta)
     try:
         warn_user(
             f"this is fit number {before.warned} {of}, without a ledger. If the people are the "

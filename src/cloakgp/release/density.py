@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp, ndtr
 
@@ -141,14 +142,15 @@ def _fit(
     Linearised at the mode: seen − T λ + J (g − level) = J g + noise, J = T diag(λ), with the noise
     that was added and that of how many people there happen to be, T diag(λ) Tᵀ.
     """
-    g, pace, last = start, 1.0, math.inf
+    g, T = start, csr_array(seen.T)  # a bin is in one cell or in few
+    pace, last = 1.0, math.inf
     for _ in range(MOST_STEPS):
         rate = np.exp(np.clip(g, -60.0, 60.0))
-        J = seen.T * rate
-        told = K @ J.T
-        spread = J @ told + J @ seen.T.T
+        J = csr_array((T.data * rate[T.indices], T.indices, T.indptr), shape=T.shape)
+        told = (J @ K).T  # K Jᵀ, since K is symmetric
+        spread = J @ told + (J @ T.T).toarray()
         spread.flat[:: len(spread) + 1] += seen.variances
-        surprise = seen.numbers - seen.T @ rate + J @ (g - level)
+        surprise = seen.numbers - T @ rate + J @ (g - level)
         root = cho_factor(spread, lower=True)
         pull = cho_solve(root, surprise)
         step = level + told @ pull - g

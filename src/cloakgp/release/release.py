@@ -62,7 +62,7 @@ from cloakgp.release.signature.check import (
     trusted,
 )
 from cloakgp.release.spec import Chosen, ChosenBounds, Part, ReleaseSpec
-from cloakgp.release.statement import in_other_units, protected_words, statement
+from cloakgp.release.statement import protected_words, statement, units_of
 from cloakgp.release.verify import VerificationReport, verify
 from cloakgp.threads import single_threaded
 
@@ -661,7 +661,8 @@ class Release:
             release = cls.of(**from_archive(manifest, arrays, large=large))
         object.__setattr__(release, "digests", compute_digests(manifest, arrays))
         if check:
-            report = verify(release, hasty=True)
+            combined = is_combined(manifest)
+            report = release.checked(NOT_CHECKED) if combined else verify(release, hasty=True)
             failed = [c for c in report.checks if not (c.passed or c.unknown)]
             if failed := [c for c in failed if c.name != "privacy"]:
                 raise ReleaseFileError(
@@ -1022,7 +1023,7 @@ class Release:
             ("about", spec.counted),
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
             ("protects", protected_words(spec.rows)),
-            *([("the same as", in_other_units(*self.cases))] if self.private else []),
+            *([("the same as", units_of(self) or "no other unit")] if self.private else []),
             ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
             *([] if check is None else [("does the model fit?", str(check))]),
             ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),

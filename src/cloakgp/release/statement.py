@@ -438,13 +438,20 @@ def in_other_units(*cases: Sequence[Spend]) -> str:
     return f"mu = {mu:g} (Gaussian DP), rho = {rho:g} (zCDP)"
 
 
+def units_of(release: Release) -> str | None:
+    """Name the same of a release, with what was spent on choices; None if no unit goes so far."""
+    try:
+        return in_other_units(*release.cases)
+    except ValueError:  # a forged file may claim next to no noise
+        return None
+
+
 def same_in_other_units(release: Release) -> str:
-    """Say the same of a release, with what was spent on choices."""
+    """Say the same of a release in a sentence."""
     included = f", the private choice of {release.chosen} included," if release.chosen else ""
-    return (
-        "For those who count by one number, all of it together"
-        f"{included} is at most {in_other_units(*release.cases)}."
-    )
+    known = units_of(release)
+    units = f"at most {known}" if known else "more than mu and rho are stated for"
+    return f"For those who count by one number, all of it together{included} is {units}."
 
 
 def figures(epsilon: float, delta: float, sigma: float | None) -> str:

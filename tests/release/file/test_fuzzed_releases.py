@@ -1,4 +1,4 @@
-"""Thousands of edited release files: each is refused, or does what it says, and nothing else.
+"""A thousand edited release files: each is refused, or does what it says, and nothing else.
 
 The edits are those of somebody who recomputes all hashes (``mutations``), so that the container is
 sound.  Whatever loads must predict and state, or say clearly why not, and whatever verifies must
@@ -26,8 +26,8 @@ from cloakgp.release.file.archive import read_archive, write_archive
 
 pytestmark = pytest.mark.usefixtures("few_settings")
 
-FILES = 2000
-BATCHES = 20
+FILES = 1000
+BATCHES = 10
 SEEDS = sorted((Path(__file__).parents[2] / "saved").glob("releases-0.1.0/*.cloakgp"))
 #: Those of which there is a copy with a family of priors.
 LEARNT = ("counts", "exact", "groups", "sparse", "three-classes", "two-classes", "two-outputs")

@@ -47,12 +47,12 @@ from cloakgp.privacy import (
     Spend,
     recommend_split,
     split_budget,
-    total_guarantee,
     utility_sensitivity,
 )
 from cloakgp.privacy.choice.losses import Loss
 from cloakgp.privacy.choice.selection import Mechanism, check_choice, spend_kind
 from cloakgp.privacy.mechanism.calibration import Calibration
+from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.search_plan import SearchPlan, draws_by_candidate, forecast
 from cloakgp.release.settings import OF_SPENDS, EstimatorSettings, copy_settings
 
@@ -120,7 +120,7 @@ class SearchBudget:
         """Return the ε of everything together, at ``delta``."""
         if self.selection_epsilon == 0.0:
             return self.release_epsilon if refit else 0.0
-        return total_guarantee(self.spends(refit), self.delta)
+        return cached_total(self.spends(refit), self.delta)
 
     @classmethod
     def shared(cls, epsilon: float, share: float, **facts: Any) -> SearchBudget:
