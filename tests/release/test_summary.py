@@ -123,7 +123,7 @@ def test_a_delta_that_is_not_far_below_one_over_the_people_is_a_warning():
     assert "WARNING: delta" not in words(budget=tight)
 
 
-@pytest.mark.parametrize("name", ["patient_id", "ID", "e-mail", "house uuid"])
+@pytest.mark.parametrize("name", ["patient_id", "ID", "e-mail", "house uuid", "Kundennummer"])
 def test_an_input_that_is_called_like_an_identifier_is_a_warning(name):
     assert f"WARNING: {name} looks like the name of an identifier" in words(feature_names=(name,))
 

@@ -25,6 +25,18 @@ def test_a_form_becomes_the_settings_of_the_command_line():
     assert (settings.epsilon, settings.delta, settings.ledger) == (1.0, 1e-5, "b.ledger")
 
 
+@pytest.mark.parametrize(("field", "size"), [("rho", "0.1"), ("mu", "0.5")])
+def test_a_budget_in_other_units_takes_the_place_of_epsilon(field, size):
+    """Whose field is never empty."""
+    submission = read_submission(FORM | {field: size}, {})
+    assert submission.settings.epsilon is None
+    assert getattr(submission.settings, field) == float(size)
+    assert f"{field} = {size}" in submission.toml
+    with pytest.raises(Problem, match="give one of") as caught:
+        read_submission(FORM | {"rho": "0.1", "mu": "0.5"}, {})
+    assert caught.value.field in ("epsilon", "rho", "mu")
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

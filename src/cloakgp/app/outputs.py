@@ -145,7 +145,11 @@ def far_outside(release: Release, frame: pd.DataFrame) -> str:
             far |= outside
     if not far.any():
         return ""
-    where = "far from everybody" if spec.rows is None else "far outside of the box"
+    where = (
+        spec.privacy_unit.told("far from everybody")
+        if spec.rows is None
+        else "far outside of the box"
+    )
     return (
         f"{int(far.sum())} of {len(frame)} points lie {where} ({', '.join(ranges)}): there the "
         "prediction is what the model expects, and not what it was told"

@@ -33,6 +33,8 @@ STDS = (0.3, 1.0, 2.5)
 LEVEL_STD = 1.5
 #: Gauss-Newton steps at most, their longest, and when they have settled.
 MOST_STEPS, LONGEST_STEP, SETTLED = 60, 1.0, 1e-4
+#: A step that is not shorter than this share of the one before makes the next ones half as long.
+SLOWER = 0.9
 #: Members with less say than this are left out.
 LEAST_WEIGHT = 1e-2
 #: No bin has less than this share of what the density expects there, or of one person.
@@ -141,6 +143,7 @@ def _fit(
     that was added and that of how many people there happen to be, T diag(λ) Tᵀ.
     """
     g, T = start, csr_array(seen.T)  # a bin is in one cell or in few
+    pace, last = 1.0, math.inf
     for _ in range(MOST_STEPS):
         rate = np.exp(np.clip(g, -60.0, 60.0))
         J = csr_array((T.data * rate[T.indices], T.indices, T.indptr), shape=T.shape)
@@ -154,7 +157,10 @@ def _fit(
         size = float(np.abs(step).max())
         if size < SETTLED:
             break
-        g = g + step * min(1.0, LONGEST_STEP / size)
+        if size > SLOWER * last:  # it goes to and fro
+            pace *= 0.5
+        last = size
+        g = g + step * min(pace, LONGEST_STEP / size)
     evidence = -0.5 * float(surprise @ pull) - float(np.log(np.diag(root[0])).sum())
     return evidence, g, told, spread, pull
 

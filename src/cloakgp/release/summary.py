@@ -25,7 +25,10 @@ NAME_OWNERS = "name the owner of each row (groups=)."
 #: A plan warns if more than this share of what varies with the inputs is lost within places.
 MUCH_LOST = 0.1
 #: Names of inputs that say who somebody is, and nothing that a curve could follow.
-_IDENTIFIER = re.compile(r"(?:^|[_\s-])(?:id|ids|uuid|guid|ssn|e-?mail|phone|iban)$", re.I)
+_IDENTIFIER = re.compile(
+    r"(?:^|[_\s-])(?:id|ids|uuid|guid|ssn|e-?mail|phone|iban|nr|n[uú]mero)$|(?:nummer|kennung)$",
+    re.I,
+)
 #: Of how many people delta may give away the outputs, on average, before a plan warns.
 SMALL_SHARE = 0.1
 

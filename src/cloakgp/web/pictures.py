@@ -63,7 +63,7 @@ def people_picture(
         counts, edges = np.histogram(values[:, 0], bins=edges)
         frame = PlotFrame(WIDTH, 170, (lo, hi), (0.0, 1.05 * max(counts.max(), 1)), top=26.0)
         drawn = [_bar(frame, edges[k], edges[k + 1], counts[k]) for k in np.flatnonzero(counts)]
-        parts = [axes(frame, names[0], people, rows=3, x_ticks=x_ticks), *drawn]
+        parts = [axes(frame, names[0], "rows", rows=3, x_ticks=x_ticks), *drawn]
     else:
         frame = PlotFrame(WIDTH, MAP, sides[0], sides[1], top=26.0)
         y_ticks = column_ticks(columns.columns[1], *sides[1], 6)

@@ -305,6 +305,7 @@
       (answer) => {
         // Rounded up: what is shown is enough.
         get("epsilon").value = Math.ceil(answer.epsilon * 1e4) / 1e4;
+        ["rho", "mu"].forEach((other) => (get(other).value = "")); // which would stand in its place
         changed({ target: get("epsilon") });
       },
       { words: "Searching for the smallest epsilon" },
