@@ -97,7 +97,7 @@ def _zero_release(plan: Plan, names: tuple[str, ...]) -> Release:
     rows, columns = len(plan.sketch.matrix), len(spec.lo)
     shape: tuple[int, ...] = (rows,) if columns == 1 else (rows, columns)
     if spec.rows is not None:
-        shape = (rows, spec.shares)
+        shape = (rows, spec.share_columns)
     zeros = NoisySketch(
         values=np.zeros(shape, dtype=np.int64),
         bits=plan.sketch.bits + (16 if spec.whole_steps is None else 0),

@@ -137,6 +137,9 @@ def _arrow(column: Any) -> pd.Series:
     if types.is_date(column.type):  # objects otherwise, one by one
         import pyarrow
 
-        column = column.cast(pyarrow.timestamp("us"))
+        try:
+            column = column.cast(pyarrow.timestamp("us"))
+        except pyarrow.ArrowInvalid:  # a day beyond the years of microseconds
+            return pd.Series(column.to_numpy())
     found: pd.Series = column.to_pandas()
     return found.reset_index(drop=True)

@@ -48,11 +48,19 @@ def protects_rows(estimator: Any) -> bool:
     return bool(protect == "rows")
 
 
+#: What to do instead, where leaving it out is not all that can be said.
+INSTEAD = {
+    "a private search": "leave it out: the prior is learnt from what is published, at no cost",
+    "at": "leave it out: points all over {box} count alike, since nobody may know where people are",
+}
+
+
 def refuse_rows(estimator: Any, what: str) -> None:
     """Refuse what does not exist for whole rows."""
     if protects_rows(estimator):
+        instead = INSTEAD.get(what, "leave it out")
         raise ParameterError(
-            "{} cannot be combined with {protect:'rows'}; use {protect:'outputs'}, or leave it out",
+            "{} cannot be combined with {protect:'rows'}; use {protect:'outputs'}, or " + instead,
             what,
         )
 
@@ -109,8 +117,9 @@ def check_settings(estimator: Any) -> None:
     bounds = said.get("bounds")
     if bounds is not None and not isinstance(bounds, list | tuple | np.ndarray):
         raise ParameterError(
-            "{bounds} that are chosen privately cannot be combined with {protect:'rows'}; give "
-            "public numbers, for instance {bounds:(0, 200)}"
+            "{bounds} that are chosen privately cannot be combined with {protect:'rows'}; say in "
+            "public what is possible, for instance {bounds:(0, 200)}: values beyond are clipped, "
+            "and wide bounds cost noise in proportion"
         )
 
 

@@ -268,6 +268,11 @@ class ReleaseSpec:
         return len(self.lo) if isinstance(self.outcome, Numbers) else 1
 
     @property
+    def share_columns(self) -> int:
+        """How many shares each row has."""
+        return self.shares * self.share_groups
+
+    @property
     def whole_steps(self) -> int | None:
         """In how many steps u goes from 0 to 1 if all that is published are whole numbers."""
         plain = self.mechanism == "laplace" and self.groups is None
@@ -281,7 +286,7 @@ class ReleaseSpec:
 
     def published_values(self, rows: int) -> int:
         """Return how many numbers are published with a sketch of so many rows."""
-        width = len(self.lo) if self.rows is None else self.shares * self.share_groups
+        width = len(self.lo) if self.rows is None else self.share_columns
         return (rows + (self.squares and rows > 0)) * width * self.iterations
 
     @property

@@ -107,6 +107,17 @@ def test_what_whole_rows_cannot_have_is_refused(flags, message):
     assert message in " ".join(result.output.split())
 
 
+def test_several_outputs_are_released_together(table, tmp_path):
+    frame = pd.read_csv(table).assign(weight=lambda t: 20 + t["age"] / 3)
+    frame.to_csv(table, index=False)
+    more = ("--bounds", "0,60", "--output", "height,weight", "--out", tmp_path / "out", "--yes")
+    result = run("release", table, *PLAN, *more)
+    assert result.exit_code == 0, result.output
+    release = Release.load(tmp_path / "out" / "release.cloakgp")
+    assert release.target_names == ("height", "weight")
+    assert release.noisy.values.shape[1] == 4
+
+
 def test_a_private_search_is_refused(table, tmp_path):
     more = ("--output", "height", "--out", tmp_path / "out", "--yes")
     tried = ("--try", "noise_variance=50|400", "--selection-epsilon", "0.5")

@@ -31,7 +31,13 @@ from cloakgp.privacy import (
 )
 from cloakgp.privacy.mechanism import release as core
 from cloakgp.privacy.mechanism.release import value_bits_for_rows
-from cloakgp.privacy.mechanism.whole_rows import CAPACITY, _add_up, multiply, rows_at_random
+from cloakgp.privacy.mechanism.whole_rows import (
+    CAPACITY,
+    _add_up,
+    multiply,
+    rows_at_random,
+    rows_sensitivity,
+)
 
 LAPLACE, GAUSSIAN = Budget(1.0, 0.0, mechanism="laplace"), Budget(1.0, 1e-5)
 SECRET = "8812937.5"
@@ -40,8 +46,8 @@ SECRET = "8812937.5"
 class Block(Batch):
     """Some people in memory."""
 
-    def __init__(self, at, y):
-        self.at, self.y = np.asarray(at, dtype=np.int64), np.asarray(y)
+    def __init__(self, at, y, dtype=np.int64):
+        self.at, self.y = np.asarray(at, dtype=dtype), np.asarray(y)
 
     def places(self):
         return self.at
@@ -264,8 +270,15 @@ def test_the_grid_says_nothing_of_how_many_people_there_are():
 def test_sums_of_more_rows_than_there_is_room_for_are_cut_off():
     """Without an error, which would say that there are so many."""
     sketch = Sketch(np.array([[1, 0], [0, 1]], dtype=np.int32), 0)
-    sums = [[3 << 61, -5], [7, 1 << 70]]
-    assert multiply(sketch, sums).tolist() == [[1 << 61, -5], [7, 1 << 61]]
+    sums = [[3 << 61, -5], [7, 1 << 70], [-1 << 70, 1 << 61]]
+    both = multiply(sketch, sums[:2]).tolist() + multiply(sketch, sums[1:]).tolist()
+    assert both == [[1 << 61, -5], [7, 1 << 61], [7, 1 << 61], [-1 << 61, 1 << 61]]
+
+
+def test_products_of_sums_are_exact_where_floats_and_int64_are_not():
+    sketch = Sketch(np.array([[1, 1], [1, 0]], dtype=np.int32), 0)
+    sums = [[1 << 62, (1 << 60) + 1], [1 << 62, 5]]
+    assert multiply(sketch, sums).tolist() == [[1 << 61, (1 << 60) + 6], [1 << 61, (1 << 60) + 1]]
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
@@ -303,13 +316,43 @@ def test_the_rows_of_one_owner_do_not_depend_on_those_of_others(monkeypatch):
     assert {row for row in one if row < 3} == {row for row in other if row < 3}
 
 
+def test_lots_are_whole_numbers(monkeypatch):
+    """The smallest counts, and the second number of a row before the first."""
+    lots = np.array([[9, 9, 0, 1], [2**63 + 5, 3, 2**63 + 9, 3]], dtype=np.uint64)
+    monkeypatch.setattr(
+        "cloakgp.privacy.mechanism.whole_rows.secrets.token_bytes", lambda count: lots.tobytes()
+    )
+    assert rows_at_random(["a"] * 4, 1, 4).tolist() == [3]
+    assert rows_at_random(["a"] * 4, 3, 4).tolist() == [3, 1, 0]
+
+
+def test_what_was_given_cannot_be_changed_afterwards():
+    batches = [Block([0], [1.0])]
+    whole = WholeRows(np.int64(3), batches, max_rows=np.int8(2), groups=["a"])
+    batches.clear()
+    assert len(whole.batches) == 1
+    assert isinstance(whole.batches, tuple)
+    assert type(whole.bins) is type(whole.max_rows) is int
+
+
+@pytest.mark.parametrize(("neighbours", "moved"), [("replace", 2), ("add-remove", 1)])
+def test_sensitivities_are_whole_or_their_roots(neighbours, moved):
+    assert rows_sensitivity(neighbours, 3, 1) == 3.0 * moved
+    assert rows_sensitivity(neighbours, 3, 1, 5) == 15.0 * moved
+    assert rows_sensitivity(neighbours, 3, 2) == 3.0 * math.sqrt(moved)
+    assert rows_sensitivity(neighbours, 3, 2, 5) == 3.0 * math.sqrt(5 * moved)
+
+
 # --- what is refused, and what errors say
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: people([0], [1.0], neighbours="both"), "neighbours must be one of"),
+        (
+            lambda: people([0], [1.0], neighbours="both"),
+            r"neighbours must be one of \('replace', 'add-remove'\)",
+        ),
         (lambda: people([0], [1.0], bins=0), "bins must be a whole number >= 1"),
         (lambda: people([0], [1.0], max_rows=0), "max_rows must be a whole number >= 1"),
         (lambda: people([0], [1.0], max_rows=2), "groups has to name them"),
@@ -371,6 +414,9 @@ class Broken(Batch):
         (Broken(), "a block of the data could not be read"),
         (Block([0, 5], [1.0, 2.0]), "places must be whole numbers"),
         (Block([0, -2], [1.0, 2.0]), "places must be whole numbers"),
+        (Block([0, 3], [1.0, 2.0]), "places must be whole numbers"),
+        (Block([[0, 1]], [1.0]), "places must be whole numbers"),
+        (Block([0.0, 1.0], [1.0, 2.0], float), "places must be whole numbers"),
         (Block([0, 0], [1.0, math.nan]), "y cannot be used"),
         (Block([0, 0], [1.0]), "y cannot be used"),
         (Block([0] * 977, [1.0]), "y cannot be used"),

@@ -88,8 +88,9 @@ def gathered_members(releases: Iterable[Release]) -> tuple[Release, ...]:
         )
     if any(member.spec.rows is not None for member in members):
         raise ValueError(
-            "releases of whole rows cannot be combined yet: what each knows of where people are "
-            "would have to be shared; use them one by one"
+            "releases of whole rows cannot be combined: each knows of where its own people are, "
+            "with noise, and that is decoded for one table; read them one by one, for instance "
+            "by a mean of their predictions with weights 1/std², or publish all rows together"
         )
     _check_different(members)
     for number, other in enumerate(members[1:], start=2):
