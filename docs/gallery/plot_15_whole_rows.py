@@ -52,8 +52,15 @@ release.plot()
 print(release.density([[5], [20], [50], [80]]).round(1).to_string(index=False))
 
 # %%
-# What it costs
-# -------------
+# What a reader may conclude
+# --------------------------
+# How height goes with age, and how many people of which age there are, within the bands. What stays
+# private is everything about each of them:
+print(next(line for line in release.statement().splitlines() if line.startswith("Each person")))
+
+# %%
+# What if something else were protected?
+# --------------------------------------
 # Plans spend nothing, so they can say what other promises would cost: that only heights are
 # protected, were ages public, or that any row might be in the place of another, which at the same
 # epsilon is the stronger promise.
@@ -77,9 +84,3 @@ plt.show()
 # %%
 # Those of whole rows are for people who are spread evenly over the box, since nothing else is known
 # beforehand: where there are fewer, at old age, the release itself is less sure, and says so.
-#
-# What a reader may conclude
-# --------------------------
-# How height goes with age, and how many people of which age there are, within the bands. What stays
-# private is everything about each of them:
-print(next(line for line in release.statement().splitlines() if line.startswith("Each person")))
