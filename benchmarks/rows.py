@@ -1,12 +1,17 @@
 """What it costs to protect whole rows: errors and bands beside those of protected outputs.
 
-    python benchmarks/rows.py [--trials 6] [--append FILE]
+    python benchmarks/rows.py [--trials 6] [--only-counts] [--append FILE]
 
 Made-up people on one input in [0, 1], evenly spread, unevenly, and with a gap between them; curves
 that are smooth, wavy or have steps; outputs scatter by a tenth of their bounds.  The error is that
 of the curve where people are (RMSE, in units of the bounds), coverage that of 95 % bands, where
 people are and evenly over the box, where nobody may be.  Noise is repeatable, for these trials
 alone.
+
+The second table asks what coarse counts would be worth before cells are chosen: the forecast error
+where people are, with cells for the density that there is, over that with cells for an even one.
+Once as if counts cost nothing, and once as if 15 % of the budget bought exact ones: no real counts
+are as good.
 """
 
 import os
@@ -16,6 +21,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse  # noqa: E402
 import warnings  # noqa: E402
+from copy import copy  # noqa: E402
+from dataclasses import replace  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -24,6 +31,8 @@ from rich.console import Console  # noqa: E402
 from tables import Table, append, verdict  # noqa: E402
 
 from cloakgp import PrivateGPRegressor  # noqa: E402
+from cloakgp.design.bayes.problem import DenseProblem  # noqa: E402
+from cloakgp.release.sketch import choose_design, make_sketch, problem_of  # noqa: E402
 
 MODES = ("outputs", "replace", "add-remove")
 #: Errors of whole rows over those of protected outputs, on average, at most.
@@ -41,6 +50,18 @@ PEOPLE = {
     "gap": lambda rng, n: np.where(
         rng.random(n) < 0.5, 0.3 * rng.random(n), 0.8 + 0.2 * rng.random(n)
     ),
+}
+#: What coarse counts would cost, as a share of the budget.
+COUNTS_SHARE = 0.15
+MIDDLES = (np.arange(256) + 0.5) / 256
+DENSITIES = {
+    "even": np.ones(256),
+    "uneven": MIDDLES * (1 - MIDDLES) ** 5,
+    "gap": np.where(MIDDLES < 0.3, 0.5 / 0.3, np.where(MIDDLES > 0.8, 0.5 / 0.2, 1e-3)),
+    "spike": np.where(np.abs(MIDDLES - 0.475) < 0.025, 12.4, 0.4),
+    "fading": np.exp(-MIDDLES / 0.12),
+    "two bells": np.exp(-0.5 * ((MIDDLES - 0.2) / 0.04) ** 2) / 0.04
+    + np.exp(-0.5 * ((MIDDLES - 0.7) / 0.1) ** 2) / 0.1,
 }
 
 
@@ -90,16 +111,57 @@ def measure(trials):
     return Table(table.title, table.columns, notes, table.rows)
 
 
+def planned(people, epsilon, density):
+    """Return what is known of a release for people who are spread like this, and its plan."""
+    model = PrivateGPRegressor(
+        bounds=(0, 1), epsilon=epsilon, mechanism="laplace", protect="rows", box={"x": (0, 1)}
+    )
+    plan = model.plan(people=people)
+    share = density / density.sum()
+    counted = copy(plan.spec.model)
+    counted.counts = np.maximum(people * share, 1e-3)
+    counted = counted.with_noise(np.full(len(share), plan.spec.model.noise_variance))
+    return replace(plan.spec, model=counted, points=plan.spec.X, weights=share), plan
+
+
+def error(spec, T):
+    """Return the forecast error where people are, after sums over the cells of T."""
+    problem = problem_of(spec)
+    C = problem.C * np.sqrt(problem.weights)[:, None]
+    dense = DenseProblem(C, problem.diagonal, problem.factor, spec.noise_std, problem.floor)
+    return np.sqrt(problem.floor + dense.decode(T)[2])
+
+
+def worth_of_counts():
+    """Forecast what it is worth to know the density before cells are chosen."""
+    rows = []
+    for people, epsilon in SIZES:
+        cells = []
+        for density in DENSITIES.values():
+            spec, plan = planned(people, epsilon, density)
+            less, _ = planned(people, (1.0 - COUNTS_SHARE) * epsilon, density)
+            plain = error(spec, plan.sketch.rounded)
+            own = [(one, make_sketch(one, choose_design(one)).rounded) for one in (spec, less)]
+            ratios = [error(one, T) / plain for one, T in own]
+            cells.append("{:.2f}, {:.2f}".format(*ratios))
+        rows.append((f"{people:,}", f"{epsilon:g}", *cells))
+    columns = ("N", "ε", *(f"{name}: free, paid" for name in DENSITIES))
+    return Table("Cells that know the density, over cells that do not", columns, (), rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--only-counts", action="store_true", help="the second table alone")
     parser.add_argument("--append", type=Path, metavar="FILE", help="add the table to this file")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # noise is repeatable here, and each fit says so
-        table = measure(options.trials)
-    table.print(Console())
-    append(options.append, table)
+        made = [] if options.only_counts else [measure(options.trials)]
+        made.append(worth_of_counts())
+    for table in made:
+        table.print(Console())
+        append(options.append, table)
 
 
 if __name__ == "__main__":
