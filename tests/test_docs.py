@@ -15,7 +15,8 @@ from command_line import run
 ROOT = Path(__file__).parents[1]
 COMING_FROM = ("scikit-learn", "diffprivlib", "dp-wizard", "paper")
 PAGES = (
-    *("README.md", "docs/tutorial.md", "docs/guide.md", "docs/theory.md"),
+    *("README.md", "docs/tutorial.md", "docs/outputs-or-rows.md", "docs/guide.md"),
+    "docs/theory.md",
     *(f"docs/coming-from/{name}.md" for name in COMING_FROM),
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)

@@ -27,7 +27,8 @@ MOVED = {
 #: What is below each page, in the order of the menus.  Sphinx complains about pages left out.
 BELOW = {
     "index.md": (
-        *("Tutorial <tutorial>", "Guide <guide>", "Gallery <gallery/index>", "API <api/index>"),
+        *("Tutorial <tutorial>", "Outputs or rows? <outputs-or-rows>", "Guide <guide>"),
+        *("Gallery <gallery/index>", "API <api/index>"),
         *("Coming from … <coming-from/index>", "How it works <how-it-works>"),
         *("Results <results/index>", "Project <project>"),
     ),
