@@ -44,7 +44,7 @@ BELOW = {
         *("mechanism/laplace", "mechanism/grid", "mechanism/whole_rows"),
         *("mechanism/groups", "mechanism/bins", "mechanism/contributions"),
         *("mechanism/squares", "mechanism/composition", "mechanism/postprocessing"),
-        *("accounting/totals", "accounting/filter"),
+        *("accounting/totals", "accounting/filter", "accounting/conversions"),
         *("choice/selection", "choice/utility", "choice/bounds", "ledger/ledger"),
     ),
 }
@@ -134,5 +134,5 @@ def below(place: str) -> str:
 
 def code_host() -> str:
     """Return the address of the repository."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["urls"]["Source"])
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    return str(told["hatch"]["metadata"]["hooks"]["custom"]["address"])
