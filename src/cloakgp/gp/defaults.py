@@ -45,7 +45,13 @@ SMOOTH: Belief = (
 RAGGED: Belief = ((2.0, 0.1), (0.5, 0.09))
 #: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = ((1.0, 0.125, 0.1, 0.8), (1.0, -0.5, 0.1, 0.8), (1.0, 0.0625, 0.03, 0.8))
+#: Very small shares are for bends: elsewhere such functions are as smooth as the long part alone.
+TWO_SCALES = (
+    (1.0, 0.125, 0.1, 0.8),
+    (1.0, 0.0625, 0.03, 0.8),
+    (1.0, 0.25, 0.01, 1.2),
+    (1.0, -0.5, 0.003, 0.4),
+)
 #: Waves that come again, on a long trend, for one input: periods in units of the default
 #: lengthscale.  A rough function leaves traces in broad averages and waves leave none, so a sketch
 #: of broad averages speaks against the former and not against the latter.  Below: how smooth one
