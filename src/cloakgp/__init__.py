@@ -92,7 +92,7 @@ def _load(name: str) -> "Any":
     import gc
     from importlib import import_module
 
-    # What is loaded stays: to look for garbage among it, again and again, takes a sixth of the time.
+    # What is loaded stays: looking for garbage among it again and again takes a sixth of the time.
     looked_for = gc.isenabled()
     gc.disable()
     try:

@@ -33,7 +33,7 @@ def main() -> None:
 
         print_help()
         return
-    # What is loaded stays: to look for garbage among it, again and again, takes a sixth of the time.
+    # What is loaded stays: looking for garbage among it again and again takes a sixth of the time.
     gc.disable()
     from cloakgp.cli.app import app
 
