@@ -211,7 +211,10 @@ def previews(runs: int) -> Table:
     table = Table(
         "The planner's preview",
         ("people × inputs", "time", "0.2.0", "memory", "goal"),
-        ("Until the page can show what a release would be: numbers, default settings.",),
+        (
+            "Until the page can show what a release would be: numbers, default settings. 0.2.0: of "
+            "20,000 homes.",
+        ),
     )
     for people, inputs, goal, before in PREVIEWS:
         task = {"kind": "numbers", "people": people, "inputs": inputs, "preview": True}

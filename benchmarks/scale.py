@@ -455,7 +455,7 @@ def target_lines(results: Results, effort: Effort) -> list[str]:
         f"{effort.rows[1]:,} rows from files within {MEGABYTES:.0f} MB, all processes and their "
         f"libraries together: {verdict(peak <= MEGABYTES for peak in peaks.values())} "
         f"({', '.join(f'{kind} {peak:.0f} MB' for kind, peak in peaks.items())})",
-        f"{ROWS_A_SECOND:.0e} rows from files for each CPU second: "
+        f"{ROWS_A_SECOND:,.0f} rows from files for each CPU second: "
         f"{verdict(rate >= ROWS_A_SECOND for rate in fast.values())} "
         f"({', '.join(f'{kind} {rate:,.0f}' for kind, rate in fast.items())})",
         f"{ratio:.0f} times as many rows from files: {large['passes'] / small['passes']:.1f} times "
