@@ -12,14 +12,8 @@ from scipy.stats import norm
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.plot.canvas import guarantee
 from cloakgp.privacy import gaussian_sigma, total_gdp, total_zcdp
-from cloakgp.release.statement import (
-    best_guess,
-    guess_at,
-    guess_within,
-    odds_exceed,
-    round_up,
-    statement,
-)
+from cloakgp.release.meaning import best_guess, guess_at, guess_within, odds_exceed, round_up
+from cloakgp.release.statement import statement
 
 X = pd.DataFrame({"age": np.arange(30.0)})
 Y = pd.Series(np.linspace(80.0, 160.0, 30), name="height_cm")

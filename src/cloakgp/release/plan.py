@@ -23,14 +23,14 @@ from cloakgp.errors import ParameterError, public_names
 from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 from cloakgp.release.bounds_plan import BoundsPlan
-from cloakgp.release.card import card, guarantee_words
+from cloakgp.release.card import card
 from cloakgp.release.decode import linear_decoder
 from cloakgp.release.forecast import SketchForecast, share_within
+from cloakgp.release.meaning import guarantee_words, in_other_units, protected_words
 from cloakgp.release.mechanism import MechanismForecast, choose_mechanism
 from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
-from cloakgp.release.statement import in_other_units, protected_words
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
 

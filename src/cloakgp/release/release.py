@@ -24,7 +24,7 @@ from cloakgp.data.columns import Columns, columns_of_scaler
 from cloakgp.errors import ImplausibleNoiseWarning, ReleaseFileError, public_names
 from cloakgp.files import write_file
 from cloakgp.privacy import NoisySketch, Sketch, Spend
-from cloakgp.release.card import card, guarantee_words
+from cloakgp.release.card import card
 from cloakgp.release.cells import published_numbers
 from cloakgp.release.combine.contents import (
     combined_from_archive,
@@ -43,6 +43,7 @@ from cloakgp.release.diagnostics import FitCheck, can_be_checked, check_fit, hyp
 from cloakgp.release.file.archive import compute_digests, read_archive, write_archive
 from cloakgp.release.file.cost import Sizes, check_cost
 from cloakgp.release.file.manifest import check_fields, count_sizes, from_archive, to_archive
+from cloakgp.release.meaning import guarantee_words, protected_words, units_of
 from cloakgp.release.outputs import Outcome
 from cloakgp.release.posterior import (
     PREDICTORS,
@@ -62,7 +63,7 @@ from cloakgp.release.signature.check import (
     trusted,
 )
 from cloakgp.release.spec import Chosen, ChosenBounds, Part, ReleaseSpec
-from cloakgp.release.statement import protected_words, statement, units_of
+from cloakgp.release.statement import statement
 from cloakgp.release.verify import VerificationReport, verify
 from cloakgp.threads import single_threaded
 

@@ -26,9 +26,9 @@ from cloakgp.release.compared import compare_inputs
 from cloakgp.release.decode import check_decoding
 from cloakgp.release.decoder import DecodeError
 from cloakgp.release.file.manifest import check_facts
+from cloakgp.release.meaning import whose_rows
 from cloakgp.release.plausibility import quiet_values
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import whose_rows
 
 if TYPE_CHECKING:
     from cloakgp.privacy import NoisySketch

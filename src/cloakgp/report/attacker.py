@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from cloakgp.privacy.accounting.profiles import total_mu
+from cloakgp.release.meaning import best_guess, guess_within
 from cloakgp.release.release import Release
-from cloakgp.release.statement import best_guess, guess_within
 from cloakgp.report.html import Html, element
 from cloakgp.report.svg import PlotFrame, drawing
 

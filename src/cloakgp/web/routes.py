@@ -32,8 +32,8 @@ from cloakgp.data.box import MOST_INPUTS
 from cloakgp.drawing.axes import format_number
 from cloakgp.errors import CommandError
 from cloakgp.privacy.ledger import LedgerError
+from cloakgp.release.meaning import relation
 from cloakgp.release.release import Release
-from cloakgp.release.statement import relation
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.report.attacker import attacker, percent
 from cloakgp.report.html import from_markdown, sections
