@@ -283,14 +283,14 @@ def _not_protected_rows(release: Release, rows: ProtectedRows) -> str:
 def _not_protected(release: Release) -> str:
     if release.spec.rows is not None:
         return _not_protected_rows(release, release.spec.rows)
-    inputs, places = release.spec.names, release.spec.partition
+    inputs, partition = release.spec.names, release.spec.partition
     stored = "stored in the release as they are"
-    if places is not None:
-        stored = f"the release tells how many rows are near each of {len(places.counts)} places"
+    if partition is not None:
+        stored = f"the release tells how many rows are near each of {len(partition.counts)} places"
     lines = [
         "## What is not protected",
         "",
-        f"- The inputs ({marked(inputs)}): they are public{' and' if places is None else ';'} "
+        f"- The inputs ({marked(inputs)}): they are public{' and' if partition is None else ';'} "
         f"{stored}.",
         "- Who is in the data, and how many people there are.",
     ]

@@ -283,8 +283,8 @@ def _outputs(release: Release) -> Outcome:
 
 def _grid(release: Release) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
-    places = release.spec.partition
-    counts = None if places is None else places.counts
+    partition = release.spec.partition
+    counts = None if partition is None else partition.counts
     steps, rows = release.spec.outcome.whole_steps, release.spec.rows is not None
     checks = [_grid_of(part, counts, steps, rows) for part in release.parts]
     return next((check for check in checks if not check[0]), checks[0])
