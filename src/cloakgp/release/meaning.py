@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from scipy.special import ndtr
 
 from cloakgp.privacy import Spend, total_gdp, total_zcdp
+from cloakgp.privacy.accounting.profiles import total_mu
 
 if TYPE_CHECKING:
     from cloakgp.data.box import ProtectedRows
@@ -42,6 +43,25 @@ def guess_within(epsilon: float, delta: float) -> float:
     # Divided by e^ε, which overflows where e^−ε does not.
     small = math.exp(-epsilon)
     return (1.0 + delta * small) / (1.0 + small)
+
+
+def best_guess_rate(release: Release) -> float:
+    """Return how often the best attacker is right, from 0.5 to 1.
+
+    Exact for Gaussian mechanisms alone: together they have noise σ with 1/σ² = Σ 1/σ_i².  With a
+    private choice of settings or bounds among them the bound of any (ε, δ) guarantee holds for all
+    together.
+    """
+    if not all(part.noisy.sigma > 0.0 for part in release.parts):
+        return 1.0
+    if any(spend.kind != "gaussian" for spends in release.cases for spend in spends):
+        return guess_within(release.total_epsilon, release.delta)
+    return max(best_guess(1.0 / total_mu(spends)) for spends in release.cases)
+
+
+def percent(chance: float) -> str:
+    """Return a chance in per cent, rounded up to a tenth: "at most" holds for what is printed."""
+    return f"{min(math.ceil(1000.0 * chance - 1e-9) / 10.0, 100.0):g} %"
 
 
 def odds_exceed(sigma: float, epsilon: float) -> float:
