@@ -83,15 +83,28 @@ _ROOMS = ("gp", "release")
 
 
 def __getattr__(name: str) -> "Any":
-    from importlib import import_module
-
     if name in (*_MODULES, *_ROOMS):
-        return import_module(f"{__name__}.{name}")
+        return _load(name)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(_load(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def _load(name: str) -> "Any":
+    """Import a module of this package and all that it needs."""
+    import gc
+    from importlib import import_module
+
+    # What is loaded stays: looking for garbage among it again and again takes a sixth of the time.
+    looked_for = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(f"{__name__}.{name}")
+    finally:
+        if looked_for:
+            gc.enable()
 
 
 def __dir__() -> list[str]:
