@@ -95,6 +95,17 @@ def one_start():
         yield
 
 
+@pytest.fixture(scope="module")
+def coarse_maps():
+    """Maps of few places, for tests that look at what is around them: each place takes time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("drawing.views", "drawing.contours", "plot.maps", "report.maps"):
+            patch.setattr(f"cloakgp.{name}.MAP_PLACES", 11)
+        patch.setattr("cloakgp.drawing.views.grid.__defaults__", (11,))
+        patch.setattr("cloakgp.report.model.SIDE_PLACES", 11)
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server of its own, for all tests of this process that ask for one."""

@@ -42,7 +42,7 @@ from cloakgp.release.file.archive import write_archive
 from cloakgp.release.statement import in_other_units
 from cloakgp.report.settings_toml import settings_toml
 
-pytestmark = pytest.mark.usefixtures("few_settings")
+pytestmark = pytest.mark.usefixtures("few_settings", "coarse_maps")
 
 BOX = {"age": (0, 90), "region": ["north", "south"]}
 POINTS = pd.DataFrame({"age": [5.0, 50.0, 89.0], "region": ["north", "south", "other"]})

@@ -21,6 +21,9 @@ PLAN = (*ROWS, "--bounds", "40,200")
 PEOPLE = 37
 
 
+pytestmark = pytest.mark.usefixtures("coarse_maps")
+
+
 @pytest.fixture(autouse=True)
 def few_bins(monkeypatch):
     monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 48)
