@@ -24,7 +24,7 @@ from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
 from cloakgp.gp.linear import LinearModel
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings, decoding, finite
 from cloakgp.release.density import Density, Seen, find_density
-from cloakgp.release.mixture import Mixture, settle_settings
+from cloakgp.release.mixture import FirstStep, Mixture, settle_settings
 from cloakgp.release.spec import TYPICAL_SHARE, Part, ReleaseSpec
 from cloakgp.release.squares import Squares, squares_of, weigh_noise
 
@@ -60,8 +60,8 @@ def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
     if spec.rows is not None:
         return _whole_rows(spec, steps[0], density_of(spec, steps[0]))
     models = [] if spec.family is None else setting_models(spec)
-    find = _linear if spec.likelihood is None else _latent
-    return [find(spec, steps, models, column) for column in range(len(spec.lo))]
+    first = FirstStep()
+    return [_column(spec, steps, models, column, first) for column in range(len(spec.lo))]
 
 
 def density_in(release: Release) -> Density:
@@ -146,11 +146,11 @@ def _whole_rows(spec: ReleaseSpec, seen: Measurement, density: Density) -> list[
     cov = T @ density.covariance @ T.T
     doubts = [TYPICAL_SHARE / C * (1.0 - 1.0 / C) * cov for _ in spec.lo]
     models = [] if spec.family is None else setting_models(known)
-    find, heard_T = _linear if spec.likelihood is None else _latent, T * density.counts
+    heard_T, first = T * density.counts, FirstStep()
     mixtures: list[Mixture] = []
     for turn in range(ROUNDS):
         mixtures = [
-            find(known, [Measurement(heard_T, told, std, doubt)], models, column)
+            _column(known, [Measurement(heard_T, told, std, doubt)], models, column, first)
             for column, doubt in enumerate(doubts)
         ]
         if turn < ROUNDS - 1:
@@ -340,6 +340,19 @@ def _span(spec: ReleaseSpec, column: int) -> tuple[float | Array, float | Array]
     return float(spec.lo[column]), float(spec.hi[column] - spec.lo[column])
 
 
+def _column(
+    spec: ReleaseSpec,
+    steps: Sequence[Measurement],
+    models: list[ScaledModel],
+    column: int,
+    first: FirstStep,
+) -> Mixture:
+    """Return the posterior of f for one output column; columns share their ``first`` step."""
+    if spec.likelihood is None:
+        return _linear(spec, steps, models, column)
+    return _latent(spec, steps, models, column, first)
+
+
 def _linear(
     spec: ReleaseSpec, steps: Sequence[Measurement], models: list[ScaledModel], column: int
 ) -> Mixture:
@@ -360,13 +373,17 @@ def _newton(spec: ReleaseSpec, seen: Measurement, column: int) -> Newton:
 
 
 def _latent(
-    spec: ReleaseSpec, steps: Sequence[Measurement], models: list[ScaledModel], column: int
+    spec: ReleaseSpec,
+    steps: Sequence[Measurement],
+    models: list[ScaledModel],
+    column: int,
+    first: FirstStep,
 ) -> Mixture:
     seen, start = _together(spec, steps), prior_latents(spec, column)
     s = seen.s[:, column]
     if models:
         own = _newton(spec, seen, column)
-        return settle_settings(own, models, prior_weights(spec), s, start)
+        return settle_settings(own, models, prior_weights(spec), s, start, first)
     if spec.decode == "direct":
         return Mixture((_last_step(spec, steps, column),), np.ones(1), s)
     return Mixture((_newton(spec, seen, column).settle(start, s),), np.ones(1), s)
