@@ -46,8 +46,8 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    # Thousands of tests and their modules stay until the end: the collector need not ask each time,
-    # nor after every 700 objects, since libraries of the tests do work of their own whenever it runs.
+    # Thousands of tests and their modules stay until the end: the collector need not ask each time.
+    # Nor need it run after every 700 objects: libraries that tests use do work whenever it does.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
