@@ -38,7 +38,7 @@ from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, gaussian_sigma
 from cloakgp.privacy.mechanism import release as core
 from cloakgp.release.file.archive import write_archive
-from cloakgp.release.statement import in_other_units
+from cloakgp.release.meaning import in_other_units
 from cloakgp.report.settings_toml import settings_toml
 
 pytestmark = pytest.mark.usefixtures("few_settings", "coarse_maps")
