@@ -22,11 +22,12 @@ from cloakgp.data.partition import describe_bins
 from cloakgp.errors import listed, printable
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.compared import OF_DATA
+from cloakgp.release.meaning import guess_at, in_other_units, relation
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import certificate, guess_at, in_other_units, relation
+from cloakgp.release.statement import certificate
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 
@@ -128,7 +129,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
             "forecast_error": "together",
         }
         frame = pd.DataFrame(report["limits"]).rename(columns=titles)
-        show_table(console, frame, "Limits on rows: --max-rows (standard deviations)")
+        show_table(console, frame, "Limits on rows: --max-contributions (standard deviations)")
     if plan.spec.budget.calibration == "hall" and "epsilons" in report:
         say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
     if "required" in report:
