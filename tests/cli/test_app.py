@@ -25,6 +25,14 @@ def test_version_and_bare_call():
     fails(run("plann"), "plan")
 
 
+def test_a_paragraph_of_help_is_broken_by_the_terminal_alone():
+    said = run("report", "--help").stdout
+    assert "signed the release.  What" not in [line.strip() for line in said.splitlines()]
+    lines = said.split("Write a release")[1].split("Arguments")[0].splitlines()
+    long = [line.rstrip() for line in lines if line.strip()]
+    assert len([line for line in long if len(line) < 60]) <= 3  # ends of paragraphs
+
+
 @pytest.mark.parametrize("command", ["select", "budget"])
 def test_the_help_of_select_and_budget_shows_what_they_are_for(command):
     shown = run(command, "--help")

@@ -119,13 +119,15 @@ def strict_number(text: str) -> float:
 Data = Annotated[
     Path,
     typer.Argument(
-        help="CSV or Parquet file, or a folder of Parquet files", metavar="DATA", parser=read_path
+        help="CSV, Excel or Parquet file, or a folder of Parquet files",
+        metavar="DATA",
+        parser=read_path,
     ),
 ]
 DataIfAny = Annotated[
     Path | None,
     typer.Argument(
-        help="CSV or Parquet file, or a folder of them; with --protect rows none is needed",
+        help="CSV, Excel or Parquet file, or a folder of them; with --protect rows none is needed",
         metavar="[DATA]",
         parser=read_path,
         show_default=False,
