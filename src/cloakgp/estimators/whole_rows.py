@@ -112,11 +112,12 @@ def check_settings(estimator: Any) -> None:
         value = said.get(name, allowed[0])
         plain = value is None or isinstance(value, str | int)
         if not (plain and value in allowed):
-            told = " or ".join(f"{name}={one!r}" for one in allowed)
+            told = " or ".join(f"{{{name}:{one!r}}}" for one in allowed)
             raise ParameterError(
-                "{!p} cannot be combined with {protect:'rows'}; use {}, or {protect:'outputs'}",
+                "{!p} cannot be combined with {protect:'rows'}; use "
+                + told
+                + ", or {protect:'outputs'}",
                 name,
-                told,
             )
     bounds = said.get("bounds")
     if bounds is not None and not isinstance(bounds, list | tuple | np.ndarray):
