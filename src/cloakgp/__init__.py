@@ -4,6 +4,11 @@ Each person has public inputs and a private output, scaled to u in [0, 1].  The 
 from the outputs that ever leaves the process is a *sketch*, s = T u + σ z: a few noisy sums, with
 every column of T of length at most 1.  So σ depends on (ε, δ) alone, and everything else, from
 choosing T to any number of predictions, is public maths that cannot hurt privacy.
+
+The rooms, as a fit walks through them: ``estimators`` (``base`` has ``fit``) hands inputs to
+``data`` and ``gp``, ``design`` chooses T, ``privacy/mechanism/release`` adds the noise, and
+``release`` predicts from s, saves and verifies it.  Around them: ``drawing``, ``plot`` and
+``report`` show it, and ``app`` is what the command line (``cli``) and the pages (``web``) share.
 """
 
 from cloakgp._version import __version__

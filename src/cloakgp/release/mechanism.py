@@ -18,7 +18,7 @@ from cloakgp.design.bayes import rough_bayes
 from cloakgp.design.bayes.problem import DenseProblem
 from cloakgp.design.result import Array
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.release.sketch import DesignProblem, choose_design, make_sketch, problem_of
+from cloakgp.release.sketch import DesignProblem, choose_design, make_sketch, pose_problem
 from cloakgp.release.spec import ReleaseSpec
 
 #: How exact a design for Gaussian noise is that is compared, a hundredth of the variance; one that
@@ -48,7 +48,7 @@ def choose_mechanism(
     forecasts: list[MechanismForecast] = []
     designs: list[Design] = []
     for spec in specs:
-        problem = problem_of(spec)
+        problem = pose_problem(spec)
         if designs and spec.design == "bayes":
             best = min(forecast.variance for forecast in forecasts)
             prior = problem.prior(spec.noise_std)

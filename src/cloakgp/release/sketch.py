@@ -26,7 +26,7 @@ from cloakgp.release.spec import ReleaseSpec
 MOST_IDENTITY = 4000
 #: Singular values of T below this share of the largest drown in the rounding of its grid.
 SMALLEST_ROW = 2.0**-14
-#: Entries of a sketch of people at places, at most: a file of it stays small.
+#: Entries of a sketch of people in bins, at most: a file of it stays small.
 MOST_AT_PLACES = 30_000
 #: So many people need a coarser grid, or their sums would leave 64 bits.
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
@@ -48,7 +48,7 @@ MARGIN = 2e-6
 class DesignProblem:
     """What a design is chosen by: C u is to be known, with the prior of u (K,).
 
-    cov(u) = diag(``diagonal``) + ``factor`` ``factor``ᵀ; u are people's, or sums at places.
+    cov(u) = diag(``diagonal``) + ``factor`` ``factor``ᵀ; u are people's, or sums over bins.
     """
 
     C: Array  # (P, K): the predictions without privacy are C u, but for what is known beforehand
@@ -72,14 +72,14 @@ def design_problem(
     width: float | Array,
     points: Array,
     weights: Array,
-    places: Partition | None,
+    partition: Partition | None,
     counts: Array | None = None,
 ) -> DesignProblem:
     """Return the problem for f at weighted points; outputs span ``width`` as u goes from 0 to 1.
 
-    People are at ``places``, or so many of them, ``counts``, are at each row of the model.
+    People are in the bins of ``partition``, or so many, ``counts``, are at each row of the model.
     """
-    if places is None and counts is None:
+    if partition is None and counts is None:
         C = model.workload(points)
         return DesignProblem(
             C * width,
@@ -88,8 +88,10 @@ def design_problem(
             weights,
             model.variance_without_privacy(points, C),
         )
-    # From means at the nodes to sums at the places.
-    gathered, each = (counts, 1) if places is None else (places.node_counts, places.nodes_each)
+    # From means at the nodes to sums over the bins.
+    gathered, each = (
+        (counts, 1) if partition is None else (partition.node_counts, partition.nodes_each)
+    )
     scale = np.broadcast_to(np.asarray(gathered) / width, (len(model.X),))
     starts = np.arange(0, len(model.X), each)
     diagonal = np.add.reduceat(model.diagonal * scale**2, starts)
@@ -107,7 +109,7 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
     # Those that know no prior do not depend on the budget.
     if near is not None and spec.design not in ("bayes", "cells"):
         return near
-    problem = problem_of(spec)
+    problem = pose_problem(spec)
     if spec.noise_std == 0.0:
         return _lossless(problem)
     if spec.design == "cells":
@@ -123,14 +125,14 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
     return volume(problem.C) if spec.design == "volume" else worst(problem.C)
 
 
-def problem_of(spec: ReleaseSpec) -> DesignProblem:
+def pose_problem(spec: ReleaseSpec) -> DesignProblem:
     """Return the problem that the sketch of a release has to solve."""
     counts = None if spec.rows is None else spec.counts
     return design_problem(spec.model, spec.width, *_weighted_points(spec), spec.partition, counts)
 
 
 def _coordinates(spec: ReleaseSpec) -> Array:
-    """Return where people, or places, are, in units of the prior's lengthscales."""
+    """Return where people, or bins, are, in units of the prior's lengthscales."""
     X = spec.X if spec.partition is None else spec.partition.centres
     columns = X.shape[1]
     given = [
