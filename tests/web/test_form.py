@@ -117,7 +117,7 @@ ROWS = {
     "box-low:smoker": "3",
     "neighbours": "add-remove",
     "people": "500",
-    "max_rows": "",
+    "max_contributions": "",
     "at": "age=0:9:3",
 }
 

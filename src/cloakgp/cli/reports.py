@@ -127,7 +127,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
             "forecast_error": "together",
         }
         frame = pd.DataFrame(report["limits"]).rename(columns=titles)
-        show_table(console, frame, "Limits on rows: --max-rows (standard deviations)")
+        show_table(console, frame, "Limits on rows: --max-contributions (standard deviations)")
     if plan.spec.budget.calibration == "hall" and "epsilons" in report:
         say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
     if "required" in report:

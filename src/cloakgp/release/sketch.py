@@ -7,7 +7,7 @@ again on integers, so that a mistake here costs accuracy, never privacy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from cloakgp.data.partition import Partition
 from cloakgp.design import Design, Prior, bayes, cells, total, volume, worst
+from cloakgp.design.bayes.problem import DenseProblem
 from cloakgp.design.result import Array
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.linear import LinearModel
@@ -34,7 +35,11 @@ MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 BITS_OVER_BINS = 8
 #: Cells of whole rows are chosen as if there were this share of the noise: broad averages leave no
 #: trace of waves, and so nothing to learn the prior from.
-CELL_NOISE = 0.75
+CELL_NOISE_ROWS = 0.75
+#: Where inputs are public, the prior is learnt and the budget buys so few cells (with one input,
+#: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
+#: most functions are smoother than the mean of the family.
+CELL_NOISE, FEW_CELLS = 1.5, (3, 24)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -65,6 +70,12 @@ class DesignProblem:
     def prior(self, noise_std: float) -> Prior:
         """Return the same for a design, with the noise of each published number."""
         return Prior(self.C, self.diagonal, self.factor, noise_std, self.weights, self.floor)
+
+    def variance_left(self, T: Array, noise_std: float) -> float:
+        """Return the variance of f that a sketch leaves, on average."""
+        C = self.C * np.sqrt(self.weights)[:, None]
+        dense = DenseProblem(C, self.diagonal, self.factor, noise_std, self.floor)
+        return self.floor + dense.decode(T)[2]
 
 
 def design_problem(
@@ -113,9 +124,7 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
     if spec.noise_std == 0.0:
         return _lossless(problem)
     if spec.design == "cells":
-        soft = spec.whole_steps is None
-        prior = problem.prior(spec.noise_std * (1.0 if spec.rows is None else CELL_NOISE))
-        return cells(prior, _coordinates(spec), most=spec.rank, soft=soft)
+        return _choose_cells(spec, problem)
     if spec.design == "bayes":
         start = None if near is None else near.T
         prior = problem.prior(spec.noise_std)
@@ -123,6 +132,22 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
     if spec.design == "total":
         return total(problem.C, problem.weights)
     return volume(problem.C) if spec.design == "volume" else worst(problem.C)
+
+
+def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
+    """Choose cells: for the noise there is, or for more or less of it."""
+    coordinates, soft = _coordinates(spec), spec.whole_steps is None
+
+    def for_noise(times: float) -> Design:
+        prior = problem.prior(spec.noise_std * times)
+        design = cells(prior, coordinates, most=spec.rank, soft=soft)
+        return replace(design, value=problem.variance_left(design.T, spec.noise_std))
+
+    if spec.rows is not None:
+        return for_noise(CELL_NOISE_ROWS)
+    design, few = for_noise(1.0), FEW_CELLS[len(spec.names) > 1]
+    learnt_from_few = spec.family is not None and 1 < design.rank <= few
+    return for_noise(CELL_NOISE) if learnt_from_few else design
 
 
 def pose_problem(spec: ReleaseSpec) -> DesignProblem:

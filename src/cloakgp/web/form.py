@@ -28,7 +28,7 @@ FIELDS = (
     *("task", "inputs", "levels", "dates", "missing", "output", "bounds", "classes", "cap"),
     *("exposure", "groups", "unit", "at"),
     *("epsilon", "delta", "rho", "mu", "kernel", "inducing", "design", "decimal"),
-    *("protect", "box", "neighbours", "people", "max_rows"),
+    *("protect", "box", "neighbours", "people", "max_contributions"),
 )
 #: Fields that show what counts if nothing is given.
 DEFAULTED = ("task", "epsilon", "delta", "decimal", "design", "protect", "neighbours")

@@ -210,12 +210,12 @@ def test_numbers_are_read_with_their_decimal_sign_and_owners_by_their_spelling(t
 
 def test_owners_of_several_rows_are_protected_together(table, tmp_path, plain):
     out = tmp_path / "out"
-    more = ("--groups", "who", "--max-rows", "2", "--people", "40", "--output", "height")
+    more = ("--groups", "who", "--max-contributions", "2", "--people", "40", "--output", "height")
     result = run("release", table, *PLAN, *more, "--out", out, "--yes")
     assert result.exit_code == 0, result.output
     release = Release.load(out / "release.cloakgp")
     assert release.spec.rows.max_rows == 2
-    assert "max_rows = 2" in (out / "report.html").read_text()
+    assert "max_contributions = 2" in (out / "report.html").read_text()
 
 
 def test_parquet_is_read_as_csv_is(table, tmp_path):
