@@ -46,6 +46,8 @@ def test_more_inputs_have_a_panel_each_and_say_where_the_others_are():
     made = drawn("three inputs")
     assert made.count("<svg") - made.count('viewBox="0 0 22 12"') == 3
     assert "Medians: east" in made
+    # A part for privacy in each panel, and one in the legend.
+    assert made.count('class="noise"') == 4
 
 
 def test_of_too_many_inputs_the_page_says_which_are_shown(monkeypatch):

@@ -51,7 +51,10 @@ class Job:
         if settings.whole_rows:
             if searching:
                 raise CommandError(
-                    Message("a private search cannot be combined with {protect:rows}")
+                    Message(
+                        "a private search cannot be combined with {protect:rows}; use `cloakgp "
+                        "release`: the prior is learnt from what is published, at no cost"
+                    )
                 )
             if to_release and data is not None:
                 find_private_rows(data, settings.inputs, settings.output, settings.owners)

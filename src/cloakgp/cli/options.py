@@ -126,13 +126,15 @@ FORMER_OPTIONS = {
 Data = Annotated[
     Path,
     typer.Argument(
-        help="CSV or Parquet file, or a folder of Parquet files", metavar="DATA", parser=read_path
+        help="CSV, Excel or Parquet file, or a folder of Parquet files",
+        metavar="DATA",
+        parser=read_path,
     ),
 ]
 DataIfAny = Annotated[
     Path | None,
     typer.Argument(
-        help="CSV or Parquet file, or a folder of them; with --protect rows none is needed",
+        help="CSV, Excel or Parquet file, or a folder of them; with --protect rows none is needed",
         metavar="[DATA]",
         parser=read_path,
         show_default=False,

@@ -540,7 +540,10 @@ class Plan:
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, private)),
             ("protects", protected_words(spec.rows)),
             *([("the same as", in_other_units(self._every_spend()))] if private else []),
-            ("publishes", f"{self.published_values} numbers, with {spec.mechanism} noise"),
+            (
+                "publishes",
+                f"{self.published_values} numbers, with {spec.mechanism.capitalize()} noise",
+            ),
             (
                 "privacy adds",
                 f"typically {self.forecast_rmse:.3g}, at most {self.noise_std.max():.3g} ({what})",

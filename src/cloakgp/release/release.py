@@ -567,7 +567,10 @@ class Release(PostProcessing):
             ("guarantee", guarantee_words(self.total_epsilon, self.delta, self.private)),
             ("protects", protected_words(spec.rows)),
             *([("the same as", units_of(self) or "no other unit")] if self.private else []),
-            ("published", f"{self.published_values} numbers, with {spec.mechanism} noise"),
+            (
+                "published",
+                f"{self.published_values} numbers, with {spec.mechanism.capitalize()} noise",
+            ),
             *([] if check is None else [("does the model fit?", str(check))]),
             ("what next", ".plot()  .predict(X)  .statement()  .save(path)  .report(path)"),
         ]

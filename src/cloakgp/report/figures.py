@@ -40,7 +40,7 @@ def figures(predictions: Predictions, inputs: list[Input], ask: Html) -> Html:
     if len(inputs) == 2:
         first, *others = _maps(predictions, inputs)
         return joined([first, ask, *others])
-    rows = curve_panels(predictions, inputs)
+    rows = curve_panels(predictions, inputs, noise=True)
     people = _people(predictions, inputs, rows[0])
     if len(inputs) == 1:
         asked = [ask, *[Html("")] * (len(rows) - 1)]  # beside the first picture alone

@@ -173,6 +173,7 @@ class Planner:
             budgets = budgets_for(model)
             guess = max(map(guess_at, budgets))
             between = two_cases(model.neighbours if settings.whole_rows else None)
+            between = settings.privacy_unit.told(between)
             units = tuple(
                 (each.mechanism, each.epsilon, in_other_units([Spend.of(each)])) for each in budgets
             )
@@ -228,10 +229,11 @@ class Planner:
         self._check_room()
         job = self._job(settings)
         check_ledger(settings)
+        unit = settings.privacy_unit
         if (found := job.repeated_owner()) is not None:
             raise Problem(
-                f"{found}. {self.unit.told('Do these rows belong to the same people?')} Choose who "
-                f"owns a row: {found.name}, or {self.unit.told('nobody owns several rows')}",
+                f"{found}. {unit.told('Do these rows belong to the same people?')} Choose who "
+                f"owns a row: {found.name}, or {unit.told('nobody owns several rows')}",
                 "groups",
             )
 

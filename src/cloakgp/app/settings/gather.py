@@ -24,6 +24,7 @@ from cloakgp.app.settings.declarations import (
     takers,
 )
 from cloakgp.errors import CommandError, Message, listed, printable
+from cloakgp.estimators.whole_rows import INSTEAD
 
 
 def gather_settings(flags: Mapping[str, Any], config: Path | None = None) -> Settings:
@@ -74,8 +75,18 @@ def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
 
 #: Ways to state a budget, of which one is given.
 BUDGETS = ("epsilon", "rho", "mu")
-#: What is about public inputs, or does not exist for whole rows yet.
-NOT_OF_ROWS = ("levels", "dates", "missing", "exposure", "at", "candidates", "bounds_grid", "jobs")
+#: What is about public inputs, or does not exist for whole rows, and what to do instead.
+NOT_OF_ROWS = {
+    "levels": "{box} says them, such as {box:region=north,south}; other labels count as “other”",
+    "dates": "{box} says them, such as {box:visit=2020-01-01,2023-12-31}",
+    "missing": "missing labels count as “other”, and rows without a number or date count nowhere",
+    "exposure": INSTEAD["exposure"],
+    "at": INSTEAD["at"],
+    "candidates": "the prior is learnt from what is published, at no cost",
+    "bounds_grid": "say in public what is possible, such as {bounds:0,200}: values beyond are "
+    "clipped, and wide bounds cost noise in proportion",
+    "jobs": "rows are summed in one pass",
+}
 
 
 def check_rows(settings: Settings) -> None:
@@ -93,10 +104,13 @@ def check_rows(settings: Settings) -> None:
                 "data leaks"
             )
         )
-    for name in NOT_OF_ROWS:
+    for name, instead in NOT_OF_ROWS.items():
         if getattr(settings, name) not in (None, (), {}):
+            instead = instead.removeprefix("leave it out: ")
             raise CommandError(
-                Message("{!p} cannot be combined with {protect:rows}; leave it out", name)
+                Message(
+                    "{!p} cannot be combined with {protect:rows}; leave it out: " + instead, name
+                )
             )
     if {*settings.inputs} != {*settings.box}:
         raise CommandError(
