@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from input_cases import ESTIMATORS, A, N
 
-from cloakgp import PrivateGPRegressor
+from cloakgp import PrivateGPClassifier, PrivateGPRegressor
 from cloakgp.privacy import absolute_sensitivity, squared_sensitivity
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
 from cloakgp.release import sketch as module
@@ -63,6 +63,15 @@ def test_where_a_learnt_prior_buys_few_cells_there_are_fewer_and_larger_ones(inp
     plain = [choose_design(spec).rank for spec in specs]
     assert 1 <= found[0] < plain[0]
     assert found[1] == plain[1]
+
+
+def test_labels_have_cells_to_be_told_apart_by():
+    """One cell would say how many there are of each class, and nothing of where."""
+    people = np.random.default_rng(0).uniform(size=(130, 12))
+    plan = PrivateGPClassifier(classes=[0, 1, 2], epsilon=0.1).plan(people)
+    assert plan.design.rank >= module.LEAST_CELLS
+    assert plan.spec.mechanism == "laplace"
+    assert "which would tell no classes apart" in str(plan)
 
 
 def test_where_one_input_buys_more_cells_they_are_those_of_the_forecast(monkeypatch):

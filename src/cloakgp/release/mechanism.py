@@ -16,7 +16,7 @@ import numpy as np
 from cloakgp.design import Design
 from cloakgp.design.bayes import rough_bayes
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.release.sketch import choose_design, make_sketch, pose_problem
+from cloakgp.release.sketch import choose_design, least_numbers, make_sketch, pose_problem
 from cloakgp.release.spec import ReleaseSpec
 
 #: How exact a design for Gaussian noise is that is compared, a hundredth of the variance; one that
@@ -61,7 +61,10 @@ def choose_mechanism(
             # Of the sketch that would be published: owners of rows have their price.
             variance = problem.variance_left(sketch, spec.noise_std)
             forecasts.append(_forecast(spec, len(sketch), variance))
-    number = min(range(len(specs)), key=lambda one: forecasts[one].variance)
+    too_few = [
+        design.rank < least_numbers(spec) for spec, design in zip(specs, designs, strict=True)
+    ]
+    number = min(range(len(specs)), key=lambda one: (too_few[one], forecasts[one].variance))
     spec, design = specs[number], designs[number]
     if spec.design == "bayes" and design.gap > spec.gap and design.T.size <= MAX_EXACT_ENTRIES:
         design = choose_design(spec, near=design)
@@ -90,9 +93,10 @@ def explain_choice(spec: ReleaseSpec, forecasts: Sequence[MechanismForecast]) ->
     scale = f" ({spec.outcome.scale})" if spec.outcome.scale else ""
     if spec.mechanism == "laplace":
         least = "" if named["gaussian"].exact else "at least "
+        few = "" if laplace <= gaussian else ", which would tell no classes apart"
         return (
             f"Laplace noise was chosen: a typical error of {laplace:.3g}{scale} is forecast, "
-            f"{least}{gaussian:.3g} with Gaussian noise, and no delta is needed."
+            f"{least}{gaussian:.3g} with Gaussian noise{few}, and no delta is needed."
         )
     reasons = [f"delta={spec.budget.delta:g}"]
     reasons += [f"{len(spec.lo)} outputs"] if len(spec.lo) > 1 else []

@@ -40,6 +40,8 @@ CELL_NOISE_ROWS = 0.75
 #: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
 #: most functions are smoother than the mean of the family.
 CELL_NOISE, FEW_CELLS = 1.5, (3, 24)
+#: Labels need cells to be told apart by: so many at least, for as much less noise as that takes.
+LEAST_CELLS, LESS_NOISE = 3, (0.6, 0.35)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -134,6 +136,11 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
     return volume(problem.C) if spec.design == "volume" else worst(problem.C)
 
 
+def least_numbers(spec: ReleaseSpec) -> int:
+    """Return how many numbers a sketch has to have for anything to be learnt from it."""
+    return 1 if spec.family is None or spec.classes is None else LEAST_CELLS
+
+
 def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
     """Choose cells: for the noise there is, or for more or less of it."""
     coordinates, soft = _coordinates(spec), spec.whole_steps is None
@@ -145,9 +152,16 @@ def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
 
     if spec.rows is not None:
         return for_noise(CELL_NOISE_ROWS)
-    design, few = for_noise(1.0), FEW_CELLS[len(spec.names) > 1]
-    learnt_from_few = spec.family is not None and 1 < design.rank <= few
-    return for_noise(CELL_NOISE) if learnt_from_few else design
+    design = for_noise(1.0)
+    if spec.family is None:
+        return design
+    least = least_numbers(spec)
+    if 1 < design.rank <= FEW_CELLS[len(spec.names) > 1]:
+        larger = for_noise(CELL_NOISE)
+        return larger if larger.rank >= least else design
+    for times in LESS_NOISE:
+        design = design if design.rank >= least else for_noise(times)
+    return design
 
 
 def pose_problem(spec: ReleaseSpec) -> DesignProblem:
