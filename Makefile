@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export CLOAKGP_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test types suite quick bench experiments docs mutants dist format clean
+.PHONY: demo test types suite quick fast bench experiments docs mutants dist format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -43,7 +43,9 @@ suite: $(STAMP)
 quick: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@$(MAKE) --no-print-directory -j 2 types fast
+
+fast: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not long" -x
 
 # Two processes with one thread each: more threads than processors wait for one another.  And
@@ -55,7 +57,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/designs.py --markdown docs/benchmarks.md
 	$(BIN)/python benchmarks/scale.py --append docs/benchmarks.md
 	$(BIN)/python benchmarks/learning.py --append docs/benchmarks.md
-	$(BIN)/python benchmarks/desk.py --append docs/benchmarks.md
+	$(BIN)/python benchmarks/desk.py --runs 2 --append docs/benchmarks.md
 	$(BIN)/python benchmarks/ledger.py --append docs/benchmarks.md
 
 # What the experiments compare with; `make experiments QUICK=1` is a short version, outside of docs/.

@@ -4,16 +4,16 @@
 
 Every case runs in a process of its own, which makes its data and loads the package first: CPU
 seconds of one thread, the least of a few runs, since other work on the machine only adds to them;
-memory is the largest of the process, everything that is loaded included.  Beside it stands what
-0.2.0 took on a machine of the same kind, and in every process a fixed piece of NumPy is timed, so
-that machines can be compared.  What was measured is kept in build/bench.
+memory is the largest of the process, everything that is loaded included.  Growth is that with the
+number of people, inputs, classes and settings, with its exponent.  Beside it stands what 0.2.0 took
+on a machine of the same kind, and in every process a fixed piece of NumPy is timed, so that
+machines can be compared.  What was measured is kept in build/bench.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import resource
 import subprocess
 import sys
@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kept import busy, in_a_process, kept
+from kept import FOLDER, ROOT, busy, environment, in_a_process, kept
 from rich.console import Console
-from tables import Table, append, duration, verdict
+from tables import Table, append, duration, exponent, verdict
 
 #: What is asked of every case: CPU seconds, and MB.
 CPU_SECONDS, MEGABYTES = 2.0, 300.0
@@ -45,11 +45,30 @@ CASES = (
     ("counts", 1500, 2, 30.0),
 )
 QUICK = CASES[:2]
-#: Growth: inputs and people.
-GROWTH = tuple((inputs, people) for inputs in (1, 2) for people in (500, 1000, 2000, 4000, 16_000))
+#: The planner's preview: people and inputs, what it may take, and what 0.2.0 took.
+PREVIEWS = ((20_000, 2, 1.0, 16.0), (20_000, 8, 1.0, None))
+#: Growth: by what, and cases of increasing size; ``settings`` is how many the prior has.
+GROWTH: dict[str, list[dict[str, Any]]] = {
+    "people, 1 input": [{"people": n} for n in (500, 1000, 2000, 4000, 16_000)],
+    "people, 2 inputs": [{"people": n, "inputs": 2} for n in (500, 1000, 2000, 4000, 16_000)],
+    "inputs, 1,000 people": [{"inputs": n} for n in (1, 2, 5, 10, 30)],
+    "classes, 1,000 people, 2 inputs": [
+        {"kind": f"{n} classes", "inputs": 2} for n in (2, 4, 7, 10)
+    ],
+    "settings, 1,000 people, 2 inputs": [{"inputs": 2, "settings": n} for n in (1, 20, 400)],
+}
 #: Commands, what they may take, and what 0.2.0 took.
+RELEASE = FOLDER / "desk.cloakgp"
+EXAMPLE = ROOT / "examples" / "heights.csv", ROOT / "examples" / "release.toml"
 STARTS = (
     ("cloakgp --help", ("-m", "cloakgp", "--help"), 0.5, 1.8),
+    ("cloakgp verify, 300 people", ("-m", "cloakgp", "verify", str(RELEASE)), 0.5, 2.2),
+    (
+        "cloakgp plan, the example",
+        ("-m", "cloakgp", "plan", str(EXAMPLE[0]), "--config", str(EXAMPLE[1])),
+        None,
+        2.4,
+    ),
     ("the first estimator", ("-c", "from cloakgp import PrivateGPRegressor"), 0.8, 1.6),
     ("scikit-learn's base and pandas alone", ("-c", "import sklearn.base, pandas"), None, None),
 )
@@ -75,9 +94,10 @@ def made(kind: str, people: int, inputs: int) -> tuple[Any, np.ndarray, np.ndarr
     noise = 0.3 * rng.standard_normal(people)
     if kind == "labels":
         return PrivateGPClassifier(classes=[0, 1]), X, (f + noise > 0.5).astype(int)
-    if kind == "ten classes":
-        classes = list(range(10))
-        return PrivateGPClassifier(classes=classes), X, np.minimum(10 * X[:, 0], 9).astype(int)
+    if kind.endswith("classes"):
+        count = 10 if kind == "ten classes" else int(kind.split()[0])
+        model = PrivateGPClassifier(classes=list(range(count)))
+        return model, X, np.minimum(count * X[:, 0], count - 1).astype(int)
     if kind == "counts":
         return PrivateGPCountRegressor(cap=10), X, np.minimum(rng.poisson(np.exp(f)), 10)
     return PrivateGPRegressor(bounds=(-3.0, 3.0)), X, np.clip(f + noise, -3.0, 3.0)
@@ -86,6 +106,10 @@ def made(kind: str, people: int, inputs: int) -> tuple[Any, np.ndarray, np.ndarr
 def measure(task: dict[str, Any]) -> dict[str, float]:
     """Measure one case, in this process."""
     model, X, y = made(task["kind"], task["people"], task["inputs"])
+    if "preview" in task:
+        return preview(model, X)
+    if "settings" in task:
+        limit_settings(task["settings"])
     points = np.random.default_rng(1).uniform(size=(POINTS, task["inputs"]))
     speed, start = yardstick(), time.process_time()
     plan = model.plan(X)
@@ -104,6 +128,36 @@ def measure(task: dict[str, Any]) -> dict[str, float]:
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "yardstick": speed,
     }
+
+
+def preview(model: Any, X: np.ndarray) -> dict[str, float]:
+    """Measure what the planner does before it shows a plan."""
+    from cloakgp.web.planner import PREVIEW_GAP
+
+    model.design_gap = PREVIEW_GAP
+    speed, start = yardstick(), time.process_time()
+    _ = model.plan(X).noise_std
+    took = time.process_time() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"plan": took, "fit": 0.0, "predict": 0.0, "megabytes": memory, "yardstick": speed}
+
+
+def limit_settings(most: int) -> None:
+    """Let a model have so many settings of its default prior, evenly taken from all."""
+    from dataclasses import replace
+
+    from cloakgp.estimators import priors
+
+    every = priors.default_family
+
+    def some(*given: Any, **named: Any) -> Any:
+        family = every(*given, **named)
+        chosen = np.linspace(0, len(family.settings) - 1, most).astype(int)
+        kept = [family.settings[number] for number in chosen]
+        whole = sum(setting.weight for setting in kept)
+        return replace(family, settings=tuple(replace(s, weight=s.weight / whole) for s in kept))
+
+    priors.default_family = some
 
 
 def least(task: dict[str, Any], runs: int) -> dict[str, float]:
@@ -153,24 +207,61 @@ def desk(cases: Any, runs: int) -> Table:
     return table
 
 
-def growth(cases: Any, runs: int) -> Table:
+def previews(runs: int) -> Table:
+    table = Table(
+        "The planner's preview",
+        ("people × inputs", "time", "0.2.0", "memory", "goal"),
+        (
+            "Until the page can show what a release would be: numbers, default settings. 0.2.0: of "
+            "20,000 homes.",
+        ),
+    )
+    for people, inputs, goal, before in PREVIEWS:
+        task = {"kind": "numbers", "people": people, "inputs": inputs, "preview": True}
+        found = least(task, runs)
+        table.rows.append(
+            (
+                f"{people:,} × {inputs}",
+                duration(found["plan"]),
+                "" if before is None else duration(before),
+                f"{found['megabytes']:.0f} MB",
+                f"{duration(goal)}: {verdict([found['plan'] <= goal])}",
+            )
+        )
+    return table
+
+
+def growth(cases: dict[str, list[dict[str, Any]]], runs: int) -> Table:
     table = Table(
         "Growth at a desk",
-        ("people, inputs", "time", "exponent", "memory"),
+        ("what grows", "time", "exponent", "memory", "exponent of memory"),
         (
-            "Plan, fit and first predictions of numbers. Exponent: of time, from the line above. "
+            "Plan, fit and first predictions, of numbers unless there are classes. Exponents: from "
+            "the line above. Memory: of the whole process, of which libraries are 200 MB or so. "
             "Above 4,000 people, who are gathered at 300 places, time no longer grows with them.",
         ),
     )
-    before: tuple[int, int, float] | None = None
-    for inputs, people in cases:
-        found = least({"kind": "numbers", "people": people, "inputs": inputs}, runs)
-        whole, power = total(found), ""
-        if before is not None and before[0] == inputs:
-            power = f"{math.log(whole / before[2]) / math.log(people / before[1]):.1f}"
-        before = inputs, people, whole
-        memory = f"{found['megabytes']:.0f} MB"
-        table.rows.append((f"{people:,}, {inputs}", duration(whole), power, memory))
+    for what, sizes in cases.items():
+        before: tuple[int, float, float] | None = None
+        axis, _, rest = what.partition(", ")
+        for case in sizes:
+            size = int(case["kind"].split()[0]) if axis == "classes" else case[axis]
+            task = {"kind": "numbers", "people": 1000, "inputs": 1, **case}
+            found = least(task, runs)
+            whole, memory, powers = total(found), found["megabytes"], ("", "")
+            if before is not None:
+                times = size / before[0]
+                powers = exponent(whole, before[1], times), exponent(memory, before[2], times)
+            before = size, whole, memory
+            table.rows.append(
+                (
+                    f"{size:,} {axis}, {rest}",
+                    duration(whole),
+                    powers[0],
+                    f"{memory:.0f} MB",
+                    powers[1],
+                )
+            )
     return table
 
 
@@ -179,10 +270,11 @@ def starts(runs: int) -> Table:
         "Starts",
         ("", "time", "modules", "0.2.0", "goal"),
         (
-            f"CPU time of a new process, least of {runs + 2} runs; modules: how many Python has "
-            "loaded at the end (`-X importtime`).",
+            f"CPU time of a new process, least of {runs + 2} runs, with modules that are compiled "
+            "already; modules: how many Python has loaded at the end (`-X importtime`).",
         ),
     )
+    make_release()
     for name, words, goal, before in STARTS:
         found = kept({"script": "start", "words": words, "runs": runs}, timed(words, runs + 2))
         table.rows.append(
@@ -197,18 +289,29 @@ def starts(runs: int) -> Table:
     return table
 
 
+def make_release() -> None:
+    """Publish what ``verify`` checks: a release of 300 people who do not exist."""
+    from cloakgp import PrivateGPRegressor
+
+    _, X, y = made("numbers", 300, 1)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    PrivateGPRegressor(bounds=(-3.0, 3.0)).fit(X, y).release_.save(RELEASE)
+
+
 def timed(words: tuple[str, ...], runs: int) -> Callable[[], dict[str, Any]]:
     """Return what measures a new Python with these words."""
 
     def run() -> dict[str, Any]:
         each = []
+        command = [sys.executable, "-X", "importtime", *words]
+        options: Any = {"check": True, "env": environment(), "capture_output": True, "text": True}
+        subprocess.run(command, **options)  # compiles what is not compiled yet
         for _ in range(runs):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([sys.executable, *words], **options)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             each.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        command = [sys.executable, "-X", "importtime", *words]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+        told = subprocess.run(command, **options).stderr
         return {"seconds": min(each), "modules": told.count("import time:") - 1}
 
     return run
@@ -229,7 +332,10 @@ def main() -> None:
     runs = 1 if options.quick else options.runs
     tables = [
         desk(QUICK if options.quick else CASES, runs),
-        growth(GROWTH[:2] if options.quick else GROWTH, runs),
+        previews(runs),
+        growth(
+            {what: GROWTH[what][:2] for what in list(GROWTH)[:1]} if options.quick else GROWTH, 1
+        ),
         starts(runs),
     ]
     tables[-1].notes += (busy() + ".",)

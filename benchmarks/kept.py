@@ -59,6 +59,12 @@ def busy() -> str:
     return f"load average {low:.1f} to {high:.1f}"
 
 
+def environment() -> dict[str, str]:
+    """Return that of processes: one thread, and modules compiled once and not at every start."""
+    plain = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**plain, "OMP_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": str(FOLDER / "compiled")}
+
+
 def in_a_process(
     script: str, task: dict[str, Any], seconds: float | None = None
 ) -> dict[str, Any] | None:
@@ -74,8 +80,7 @@ def in_a_process(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "found.json"
         command = [sys.executable, script, "--worker", json.dumps(task), str(path)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, check=False, env=environment, preexec_fn=limit)
+        done = subprocess.run(command, check=False, env=environment(), preexec_fn=limit)
         if path.exists():
             found: dict[str, Any] = json.loads(path.read_text())
             return found

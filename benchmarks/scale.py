@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 from kept import busy, kept
 from kept import in_a_process as kept_apart
 from rich.console import Console
-from tables import Table, duration, verdict
+from tables import Table, duration, exponent, verdict
 
 from cloakgp import PrivateGPClassifier, PrivateGPRegressor, scan
 from cloakgp.data.blocks.progress import watched
@@ -195,24 +195,33 @@ def of_people(people: int, inputs: int, classes: bool) -> dict[str, Any]:
 def measure_people(effort: Effort, results: Results, say: Callable[[str], None]) -> None:
     table = Table(
         "Many people in memory",
-        ("people, inputs, outputs", "plan", "fit", "predict", "again", "memory", "gap", "places"),
+        (
+            *("people, inputs, outputs", "plan", "fit", "predict", "again", "together"),
+            *("exponent", "memory", "gap", "places"),
+        ),
         (
             "Default settings, ε = 1, δ = 1e-9. CPU time; predict: 1,000 points with their "
-            "uncertainty, and the same once more.",
+            "uncertainty, and the same once more. Together: plan, fit and predict; exponent: of "
+            "that, from fewer people.",
             "Memory: peak above the data, of the plan, the fit and the predictions.",
         ),
     )
     results.tables.append(table)
     for inputs in (1, 2):
         for classes in (False, True):
+            before: tuple[int, float] | None = None
             for people in effort.people:
                 name = f"{people:,}, {inputs}, {'classes' if classes else 'numbers'}"
                 say(name)
                 found = in_a_process({"people": people, "inputs": inputs, "classes": classes})
                 results.people[people, inputs, classes] = found
                 times = [duration(found[key]) for key in ("plan", "fit", "first", "predict")]
+                whole, power = found["plan"] + found["fit"] + found["first"], ""
+                if before is not None:
+                    power = exponent(whole, before[1], people / before[0])
+                before = people, whole
                 rest = (f"{found['above']:.0f} MB", f"{found['gap']:.0e}", f"{found['places']}")
-                table.rows.append((name, *times, *rest))
+                table.rows.append((name, *times, duration(whole), power, *rest))
 
 
 # ------------------------------------------------------------------------------- rows from files
@@ -446,11 +455,13 @@ def target_lines(results: Results, effort: Effort) -> list[str]:
         f"{effort.rows[1]:,} rows from files within {MEGABYTES:.0f} MB, all processes and their "
         f"libraries together: {verdict(peak <= MEGABYTES for peak in peaks.values())} "
         f"({', '.join(f'{kind} {peak:.0f} MB' for kind, peak in peaks.items())})",
-        f"{ROWS_A_SECOND:.0e} rows from files for each CPU second: "
+        f"{ROWS_A_SECOND:,.0f} rows from files for each CPU second: "
         f"{verdict(rate >= ROWS_A_SECOND for rate in fast.values())} "
         f"({', '.join(f'{kind} {rate:,.0f}' for kind, rate in fast.items())})",
         f"{ratio:.0f} times as many rows from files: {large['passes'] / small['passes']:.1f} times "
-        f"the CPU time of passes, {large['peak'] / small['peak']:.2f} times the memory",
+        f"the CPU time of passes (exponent {exponent(large['passes'], small['passes'], ratio)}), "
+        f"{large['peak'] / small['peak']:.2f} times the memory "
+        f"(exponent {exponent(large['peak'], small['peak'], ratio)})",
     ]
 
 

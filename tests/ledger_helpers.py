@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 import cloakgp
 from cloakgp.privacy import gaussian_sigma
 from cloakgp.privacy.accounting.spends import Spend
-from cloakgp.privacy.ledger import LedgerError, book, history
+from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, book, history
 from cloakgp.privacy.ledger.errors import CommitFailed
 from cloakgp.privacy.ledger.store import Page
 from cloakgp.privacy.ledger.writing import Opening, Spending
@@ -141,6 +142,49 @@ def heard(worker, word):
 def kill(worker):
     worker.send_signal(signal.SIGKILL)
     assert worker.wait() == -signal.SIGKILL
+
+
+def killed_after(place, action, word):
+    """Start a worker on the release "victim", and kill it once it has said a word."""
+    worker = start(place, action)
+    heard(worker, "ready")
+    go(worker, "victim")
+    heard(worker, word)
+    kill(worker)
+
+
+def opened_at_once(place):
+    """Make one ledger in four processes at the same time, and return what happened to it."""
+    workers = [start(place, "open") for _ in range(4)]
+    for worker in workers:
+        heard(worker, "ready")
+    for worker in workers:
+        go(worker, "now")
+    for worker in workers:
+        heard(worker, "opened")
+        worker.communicate()
+    return [entry.facts["event"] for entry in Ledger(place).history()]
+
+
+def spend_in_threads_and_forks(ledger, threads):
+    """Ask for more than there is, in threads of this process and in four forks of it."""
+
+    def attempt(name):
+        with contextlib.suppress(BudgetExceeded):
+            spend(ledger, name)
+
+    several = [threading.Thread(target=attempt, args=(f"t{n}",)) for n in range(threads)]
+    for thread in several:
+        thread.start()
+    for thread in several:
+        thread.join()
+    fork = multiprocessing.get_context("fork")
+    children = [fork.Process(target=attempt, args=(f"f{n}",)) for n in range(4)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
 
 
 def spend(ledger, release_id="r1", spends=(TENTH,), dataset="people", **more):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +102,37 @@ def test_libraries_are_loaded_where_they_are_used(code, unneeded):
     code += "; import sys; print(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not unneeded & set(done.stdout.split())
+
+
+#: What a command that reads one release does not need either.
+UNREAD = {"sklearn.cluster", "sklearn.neighbors", "sklearn.linear_model", "sklearn.ensemble"}
+UNREAD |= {"pyarrow.parquet", "pyarrow.dataset", "openpyxl", "scipy.signal", "scipy.cluster"}
+
+
+def test_verifying_a_release_loads_nothing_that_it_does_not_use():
+    release = Path(__file__).parent / "saved" / "releases-0.2.0" / "bounds-with.cloakgp"
+    code = (
+        f"import sys; sys.argv[1:] = ['verify', {str(release)!r}, '--json']\n"
+        "from cloakgp.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "print('', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "cloakgp.release.verify" in loaded
+    assert not loaded & (UNREAD | UNNEEDED - {"typer"})
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_looked_for_after_loading_if_it_was_before(collecting):
+    code = (
+        f"import gc; gc.enable() if {collecting} else gc.disable(); count = gc.get_stats(); "
+        "from cloakgp import privacy; "
+        f"assert gc.isenabled() is {collecting}; "
+        "assert gc.get_stats()[2]['collections'] == count[2]['collections']"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a clock of child processes")

@@ -25,6 +25,12 @@ def test_version_and_bare_call():
     fails(run("plann"), "plan")
 
 
+def test_a_paragraph_of_help_is_broken_by_the_terminal_alone():
+    said = run("report", "--help").stdout
+    paragraph = said[said.index("The page needs no network") : said.index("in the file.")]
+    assert min(len(line.strip()) for line in paragraph.splitlines()[:-1]) > 60
+
+
 @pytest.mark.parametrize("command", ["select", "budget"])
 def test_the_help_of_select_and_budget_shows_what_they_are_for(command):
     shown = run(command, "--help")

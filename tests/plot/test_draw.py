@@ -1,5 +1,6 @@
 """Pictures show public things only, say what they are, and need no screen."""
 
+import itertools
 import subprocess
 import sys
 from io import BytesIO
@@ -14,10 +15,12 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
-from cloakgp.drawing.predictions import NORMAL_95
+from cloakgp.drawing.predictions import NORMAL_95, predictions_of
 from cloakgp.drawing.views import PANEL_PLACES
 from cloakgp.plot.draw import plot_plan, plot_release
 from cloakgp.plot.maps import MAP_MARKS
+
+pytestmark = pytest.mark.usefixtures("coarse_maps")
 
 RNG = np.random.default_rng(0)
 X1 = pd.DataFrame({"age": np.sort(RNG.uniform(0, 80, 40))})
@@ -260,6 +263,26 @@ def test_axes_can_be_given_for_a_curve_and_for_maps(curve, area):
         plot_release(area, three)
 
 
+def test_numbers_below_a_narrow_panel_do_not_run_into_each_other():
+    far = X1.assign(age=2000.0 * X1["age"])
+    release = PrivateGPRegressor(900 * RBF(40000.0), bounds=(40, 200)).fit(far, Y1).release_
+    figure = Figure(figsize=(8, 3))
+    axes = figure.subplots(1, 3)
+    plot_release(release, axes[0])
+    drawn(figure)
+    boxes = [label.get_window_extent() for label in axes[0].get_xticklabels()]
+    seen = [box for box in boxes if axes[0].bbox.x0 <= (box.x0 + box.x1) / 2 <= axes[0].bbox.x1]
+    assert len(seen) >= 2
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(seen))
+
+
+def test_a_guarantee_on_a_map_stands_on_a_sheet_of_its_own(area):
+    figure = Figure(figsize=(5, 3))
+    plot_release(area, figure.subplots())
+    (words,) = (text for text in figure.findobj(Text) if "epsilon" in text.get_text())
+    assert words.get_bbox_patch() is not None
+
+
 def test_the_legend_covers_no_panel(curve, area):
     for figure in (drawn(curve.plot()), drawn(area.plot())):
         box = figure.legends[0].get_window_extent()
@@ -354,7 +377,7 @@ def test_a_probability_curve_has_bands_and_says_of_what(outcomes):
 
 def test_more_classes_have_a_line_each_with_its_name(outcomes):
     figure = drawn(outcomes["three, curve"].plot())
-    assert {"low", "mid", "top"} <= set(labels(figure))
+    assert labels(figure)[:4] == ["low", "mid", "top", "their 95 % bands"]
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 50]
     total = sum(np.asarray(line.get_ydata()) for line in lines)
     np.testing.assert_allclose(total, 1.0, atol=1e-9)
@@ -364,7 +387,7 @@ def test_a_rate_curve_has_its_interval_and_stays_readable(outcomes):
     release = outcomes["counts, curve"]
     figure = drawn(release.plot())
     ax = figure.axes[0]
-    assert ax.get_ylabel() == "falls per unit of exposure"
+    assert ax.get_ylabel() == "expected falls"  # nobody was watched for longer than others
     assert "rate (median)" in labels(figure)
     rate = release.predict(np.linspace(0, 80, 50)[:, None])
     assert rate.max() < ax.get_ylim()[1] <= 5.0 * rate.max()
@@ -374,7 +397,7 @@ SURE = "how sure: ± of the 95 % band"
 MAPS = {
     "two, map": ("probability of label = yes", SURE),
     "three, map": ("most probable label", "how sure: probability of that class"),
-    "counts, map": ("count per unit of exposure", SURE),
+    "counts, map": ("expected count", SURE),
 }
 
 
@@ -448,4 +471,10 @@ def test_counts_of_many_inputs_have_a_panel_for_each_input():
     model = PrivateGPCountRegressor(RBF([4.0, 3.0, 30.0]), cap=5).fit(X3, CODES2)
     figure = drawn(model.release_.plot())
     assert [ax.get_xlabel() for ax in figure.axes] == ["east", "north", "age"]
-    assert figure.axes[0].get_ylabel() == "count per unit of exposure"
+    assert figure.axes[0].get_ylabel() == "expected count"
+
+
+def test_rates_are_those_of_a_unit_of_exposure_where_exposures_differ():
+    model = PrivateGPCountRegressor(900 * RBF(20.0), cap=9, epsilon=3.0)
+    release = model.fit(X1, FALLS, exposure=np.linspace(1, 2, 40)).release_
+    assert predictions_of(release).names == ["falls per unit of exposure"]

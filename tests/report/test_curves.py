@@ -68,6 +68,17 @@ def test_a_strip_says_how_sure_a_curve_is():
         assert "± y" in drawn
 
 
+def test_a_strip_shows_all_of_a_band_that_widens_at_its_end():
+    reach = 1.0 + (X / 80.0) ** 20
+    drawn = draw_strip(panel_of([Series("y", WAVE, WAVE - reach, WAVE + reach)]), WIDE)
+    path = numbers(re.search(r'<path d="([^"]*)" class="rim"', drawn)[1])
+    assert path[-1, 1] < path[-2, 1]  # no end that is flat
+    reach[-1] = 100.0
+    drawn = draw_strip(panel_of([Series("y", WAVE, WAVE - reach, WAVE + reach)]), WIDE)
+    path = numbers(re.search(r'<path d="([^"]*)" class="rim"', drawn)[1])
+    assert path[0, 1] - path[-1, 1] > 20.0
+
+
 def test_a_table_has_the_numbers_within_the_bounds():
     found = table(panel_of([ONE], (0.0, 1.0)))
     cells = re.findall(r"<td>([^<]*)</td>", found)

@@ -138,9 +138,22 @@ def test_panels_follow_the_other_inputs(started, written):
         curve = page.locator("svg[data-varies='0'] [data-curve='0']")
         page.wait_for_timeout(300)
         before = curve.get_attribute("d")
+        assert page.locator(".noise").count() == 4
         page.fill("[data-ask='1']", "2.9")
         page.wait_for_timeout(500)
         assert curve.get_attribute("d") != before
+        assert page.locator(".noise").count() == 0  # it was that of another place
+        assert "privacy alone" not in page.inner_text("figure")
+
+
+def test_a_printed_picture_begins_on_the_first_page(started, written):
+    """Only its parts are never broken: a figure with its tables is longer than a page."""
+    with opened(started, written("stationary")) as page:
+        page.emulate_media(media="print")
+        breaks = "e => getComputedStyle(document.querySelector(e)).breakInside"
+        assert page.evaluate(breaks, "figure") == "auto"
+        assert page.evaluate(breaks, "figure svg") == "avoid"
+        assert page.evaluate("document.querySelector('details td').checkVisibility()")
 
 
 def test_a_touch_reads_a_prediction(started, written):

@@ -37,6 +37,13 @@ def test_a_budget_in_other_units_takes_the_place_of_epsilon(field, size):
     assert caught.value.field in ("epsilon", "rho", "mu")
 
 
+def test_whose_rows_they_are_is_a_field():
+    submission = read_submission(FORM | {"unit": "home"}, {})
+    assert submission.settings.privacy_unit.many == "homes"
+    assert values_of({"unit": ["datum", "data"]})["unit"] == "datum,data"
+    assert 'unit = ["home"]' in submission.toml
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -110,7 +117,7 @@ ROWS = {
     "box-low:smoker": "3",
     "neighbours": "add-remove",
     "people": "500",
-    "max_rows": "",
+    "max_contributions": "",
     "at": "age=0:9:3",
 }
 

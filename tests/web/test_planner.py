@@ -216,7 +216,7 @@ WHOLE_ROWS = {
     "protect": "rows",
     "neighbours": "replace",
     "people": "",
-    "max_rows": "",
+    "max_contributions": "",
     "kernel": "",
     "box-kind:age": "number",
     "box-low:age": "0",

@@ -55,6 +55,16 @@ def test_the_whole_way_from_form_to_downloads(desk, book):
     assert 'kernel = "900*RBF(20)"' in archive.read("settings.toml").decode()
 
 
+def test_pages_call_those_who_are_protected_by_their_word_and_pass_warnings_on(desk):
+    preview = desk.ask("/preview", unit="home", mechanism="gaussian", delta="0.01")
+    assert "two values of one home" in preview.first
+    assert "WARNING: delta = 0.01 is not far below one over" in preview.html
+    plan = desk.ask("/plan", unit="home", delta="0.01").html
+    assert "the homes behind" in plan
+    assert "these homes have spent" in plan or "ledger" in plan
+    assert 'class="hint failed">WARNING' in plan
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_two_tabs_cannot_spend_twice(desk, book):
     plan = desk.ask("/plan")

@@ -51,7 +51,10 @@ class Job:
         if settings.whole_rows:
             if searching:
                 raise CommandError(
-                    Message("a private search cannot be combined with {protect:rows}")
+                    Message(
+                        "a private search cannot be combined with {protect:rows}; use `cloakgp "
+                        "release`: the prior is learnt from what is published, at no cost"
+                    )
                 )
             if to_release and data is not None:
                 find_private_rows(data, settings.inputs, settings.output, settings.owners)
@@ -107,14 +110,14 @@ class Job:
             return count_rows(self.data, settings.inputs[0])
         return settings.people
 
-    def compare_max_rows(self) -> pd.DataFrame:
+    def compare_max_contributions(self) -> pd.DataFrame:
         """Return what limits on the rows of each owner would give."""
         model: Any = self.settings.estimator()
         options = self._fit_options(self.table)
         options.pop("max_contributions", None)
         with explained():
             table: pd.DataFrame = model.compare_max_contributions(self.table.inputs, **options)
-        return table.rename(columns={"max_contributions": "max_rows"})
+        return table
 
     def outline(self) -> Plan:
         """Return a plan with a stand-in for its design: nobody waits for what is not released."""
@@ -174,7 +177,7 @@ class Job:
         y: Any = table.outputs
         if isinstance(y, pd.DataFrame) and len(settings.output) == 1:
             y = y[settings.output[0]]
-        options = {"groups": table.groups, "max_contributions": settings.max_rows}
+        options = {"groups": table.groups, "max_contributions": settings.max_contributions}
         with explained(ours_only=True), reading_threads(settings.jobs):
             model.set_params(ledger=ledger)
             model.fit(table.inputs, y, plan=plan, people=plan.spec.people, **options)
@@ -185,10 +188,10 @@ class Job:
         """Return what a plan and a fit are told beside the inputs."""
         if self.settings.whole_rows:
             told = {"people": self.people, "groups": self.settings.owners is not None or None}
-            told["max_contributions"] = self.settings.max_rows
+            told["max_contributions"] = self.settings.max_contributions
             return {name: value for name, value in told.items() if value is not None}
         options = {"at": self.at, "groups": table.groups, "exposure": table.exposure}
-        options["max_contributions"] = self.settings.max_rows
+        options["max_contributions"] = self.settings.max_contributions
         return {name: value for name, value in options.items() if value is not None}
 
 

@@ -8,6 +8,8 @@ one paragraph, never a traceback: it shows no private value and says whether bud
 from __future__ import annotations
 
 import contextlib
+import inspect
+import re
 import signal
 import sys
 import threading
@@ -137,3 +139,6 @@ app.command("combine", epilog=combine.EXAMPLES)(combine.combine_command)
 app.command("web", epilog=web.EXAMPLES)(web.web_command)
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo_command)
 app.add_typer(budget.app, name="budget")
+for each in (*app.registered_commands, *budget.app.registered_commands):
+    # Lines of a docstring are ours: a terminal breaks its own.
+    each.help = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(each.callback) or "")

@@ -14,6 +14,7 @@ import typer
 
 from cloakgp.app.settings.declarations import (
     DECLARED,
+    FORMER,
     Settings,
     as_setting,
     default_of,
@@ -36,6 +37,7 @@ _OTHERS = {
     "out": "--out",
     "force": "--force",
     "learn_together": "--learn",
+    **{old: f"--{old.replace('_', '-')}" for old in FORMER},
 }
 #: Options without a value.
 _SWITCHES = ("learn_together",)
@@ -116,16 +118,23 @@ def strict_number(text: str) -> float:
     return number
 
 
+#: Options by their former names: taken, with a warning, and not shown.
+FORMER_OPTIONS = {
+    old: typer.Option(_OTHERS[old], hidden=True, show_default=False) for old in FORMER
+}
+
 Data = Annotated[
     Path,
     typer.Argument(
-        help="CSV or Parquet file, or a folder of Parquet files", metavar="DATA", parser=read_path
+        help="CSV, Excel or Parquet file, or a folder of Parquet files",
+        metavar="DATA",
+        parser=read_path,
     ),
 ]
 DataIfAny = Annotated[
     Path | None,
     typer.Argument(
-        help="CSV or Parquet file, or a folder of them; with --protect rows none is needed",
+        help="CSV, Excel or Parquet file, or a folder of them; with --protect rows none is needed",
         metavar="[DATA]",
         parser=read_path,
         show_default=False,
@@ -164,6 +173,11 @@ def takes_settings(name: str, *, spends: bool = False) -> Callable[..., Callable
             )
             for each, declaration in DECLARED.items()
             if name in declaration.commands
+        ]
+        common += [
+            inspect.Parameter(old, keyword, default=None, annotation=Annotated[str | None, hidden])
+            for old, hidden in FORMER_OPTIONS.items()
+            if name in DECLARED[FORMER[old]].commands
         ]
 
         def run(**given: Any) -> None:

@@ -22,11 +22,12 @@ from cloakgp.data.partition import describe_bins
 from cloakgp.errors import listed, printable
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.compared import OF_DATA
+from cloakgp.release.meaning import guess_at, in_other_units, relation
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import certificate, guess_at, in_other_units, relation
+from cloakgp.release.statement import certificate
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 
@@ -73,20 +74,18 @@ def plan_report(
     return report
 
 
-def show_plan(console: Console, plan: Plan, settings: Settings) -> None:
-    """Say what would be released, and the noise at a few points."""
-    say(console, plan.summary().replace(NAME_OWNERS, OWNERS_OPTION))
-    spec = plan.spec
+def show_plan(console: Console, plan: Plan, settings: Settings, *, in_short: bool = False) -> None:
+    """Say what would be released, and the noise at a few points; ``in_short`` leaves most out."""
+    words, spec = plan.summary().replace(NAME_OWNERS, OWNERS_OPTION), plan.spec
+    if in_short:
+        say(console, f"{words.splitlines()[0]}\n{_best_guess(spec)}")
+        return
+    say(console, words)
     say(console, f"Kernel: {_prior(spec)}")
     if spec.groups is not None:
         used = "" if spec.limit is None else " that count"
         say(console, f"The {len(spec.X)} rows{used} belong to {spec.counted}.")
-    say(
-        console,
-        f"{_attacker(spec)} would guess right at most "
-        f"{math.ceil(1000.0 * guess_at(spec.budget)) / 10.0:g} % of the time; tossing a coin "
-        "gives 50 %.",
-    )
+    say(console, _best_guess(spec))
     frame = _points(plan)
     names = settings.output if len(settings.output) == len(spec.lo) else range(len(spec.lo))
     titles = {
@@ -128,7 +127,7 @@ def show_comparisons(console: Console, plan: Plan, report: dict[str, Any]) -> No
             "forecast_error": "together",
         }
         frame = pd.DataFrame(report["limits"]).rename(columns=titles)
-        show_table(console, frame, "Limits on rows: --max-rows (standard deviations)")
+        show_table(console, frame, "Limits on rows: --max-contributions (standard deviations)")
     if plan.spec.budget.calibration == "hall" and "epsilons" in report:
         say(console, "Above epsilon = 1, where 'hall' is not proven, 'analytic' was used.")
     if "required" in report:
@@ -166,6 +165,15 @@ def show_release(
         say(console, left)
 
 
+def _best_guess(spec: ReleaseSpec) -> str:
+    """Say how often the best attacker guesses right."""
+    chance = math.ceil(1000.0 * guess_at(spec.budget)) / 10.0
+    return (
+        f"{_attacker(spec)} would guess right at most {chance:g} % of the time; tossing a coin "
+        "gives 50 %."
+    )
+
+
 def _attacker(spec: ReleaseSpec) -> str:
     """Say what the best attacker knows, in a few words."""
     one = spec.privacy_unit.one
@@ -192,8 +200,14 @@ def show_search(console: Console, plan: SearchPlan) -> None:
     show_table(console, frame, "Candidates (one person moves a loss by 'sensitivity')")
 
 
-def show_verification(console: Console, release: Release, report: VerificationReport) -> None:
-    """Show every check, then what they come to."""
+def show_verification(
+    console: Console, release: Release, report: VerificationReport, *, in_short: bool = False
+) -> None:
+    """Show every check, then what they come to; ``in_short`` how many of them passed instead."""
+    if in_short:
+        passed = sum(check.passed for check in report.checks)
+        say(console, f"{passed} of {len(report.checks)} checks passed. {_verdict(release, report)}")
+        return
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("check", "result", "what was found"):
         grid.add_column(title, overflow="fold")
@@ -202,6 +216,16 @@ def show_verification(console: Console, release: Release, report: VerificationRe
         grid.add_row(check.name, result, Text(printable(check.detail)))
     console.print(grid)
     console.print()
+    say(console, _verdict(release, report))
+    for warning in report.warnings:
+        say(console, f"WARNING {warning}")
+    say(console, report.scope)
+    say(console, str(report.signature))
+    say(console, report.authorship)
+
+
+def _verdict(release: Release, report: VerificationReport) -> str:
+    """Say what the checks come to."""
     if report.holds:
         about = f"about the outputs of any one of {release.spec.counted}"
         if release.spec.rows is not None:
@@ -224,12 +248,7 @@ def show_verification(console: Console, release: Release, report: VerificationRe
                 f"This is NOT a release of these data ({', '.join(failed)}), although it agrees "
                 "with itself."
             )
-    say(console, text)
-    for warning in report.warnings:
-        say(console, f"WARNING {warning}")
-    say(console, report.scope)
-    say(console, str(report.signature))
-    say(console, report.authorship)
+    return text
 
 
 def _included(release: Release) -> str:

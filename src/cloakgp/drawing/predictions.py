@@ -200,7 +200,9 @@ class Rates(Predictions):
 
     @property
     def names(self) -> list[str]:
-        return [f"{self.release.named_targets[0]} per unit of exposure"]
+        name, outcome = self.release.named_targets[0], self.release.spec.outcome
+        same = bool(np.all(outcome.exposure == 1.0))
+        return [f"expected {name}" if same else f"{name} per unit of exposure"]
 
     def bounds(self, number: int) -> Bounds:
         return 0.0, None

@@ -53,6 +53,10 @@ def protects_rows(estimator: Any) -> bool:
 INSTEAD = {
     "a private search": "leave it out: the prior is learnt from what is published, at no cost",
     "at": "leave it out: points all over {box} count alike, since nobody may know where people are",
+    "exposure": "leave it out: how long somebody was watched stands in their row, and rows are "
+    "private, so no public number can divide by it; count all of them for the same time",
+    "a comparison of max_contributions": "plan with each {max_contributions} in turn: how many "
+    "rows people have is private, too",
 }
 
 
@@ -109,11 +113,12 @@ def check_settings(estimator: Any) -> None:
         value = said.get(name, allowed[0])
         plain = value is None or isinstance(value, str | int)
         if not (plain and value in allowed):
-            told = " or ".join(f"{name}={one!r}" for one in allowed)
+            told = " or ".join(f"{{{name}:{one!r}}}" for one in allowed)
             raise ParameterError(
-                "{!p} cannot be combined with {protect:'rows'}; use {}, or {protect:'outputs'}",
+                "{!p} cannot be combined with {protect:'rows'}; use "
+                + told
+                + ", or {protect:'outputs'}",
                 name,
-                told,
             )
     bounds = said.get("bounds")
     if bounds is not None and not isinstance(bounds, list | tuple | np.ndarray):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
+from matplotlib.ticker import AutoLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from cloakgp.drawing.axes import shortened
@@ -22,7 +22,7 @@ from cloakgp.drawing.views import Input, public_inputs, thinned
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
     from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import relation
+from cloakgp.release.meaning import relation
 
 
 class NotebookFigure(Figure):
@@ -48,6 +48,8 @@ BESIDE_INCHES = 0.8
 #: Letters of the line below a picture.
 LETTERS_PER_INCH = 15
 SMALL_LETTERS_PER_INCH = 19
+#: How wide a digit below a panel is.
+LETTER_INCHES = 0.08
 #: The share of a panel that its legend may take.
 MOST_LEGEND = 0.6
 
@@ -164,8 +166,8 @@ def caption(ax: Axes, footnote: str, found: dict[str, Any]) -> None:
     lines = textwrap.fill(said, max(round(SMALL_LETTERS_PER_INCH * width), 20))
     if ax.images:
         words = {"fontsize": 6.5, "color": INK, "ha": "left", "va": "bottom", "zorder": 9}
-        rim = [withStroke(linewidth=2.4, foreground="white")]
-        ax.text(0.02, 0.02, lines, transform=ax.transAxes, path_effects=rim, **words)
+        sheet = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 2.0}
+        ax.text(0.02, 0.02, lines, transform=ax.transAxes, bbox=sheet, **words)
         return
     style = {"fontsize": 6.5, "frameon": False, "loc": "upper left", "borderaxespad": 0.2}
     style |= {"handlelength": 1.6, "handletextpad": 0.5, "columnspacing": 1.0, "labelspacing": 0.3}
@@ -183,6 +185,19 @@ def caption(ax: Axes, footnote: str, found: dict[str, Any]) -> None:
     ax.set_ylim(bottom, bottom + (top - bottom) / (1.0 - share))
 
 
+def _thin_numbers(ax: Axes) -> None:
+    """Write fewer numbers below a narrow panel if they would run into each other."""
+    axis, (left, right) = ax.xaxis, sorted(ax.get_xlim())
+    if type(axis.get_major_locator()) is not AutoLocator:  # levels and dates are written already
+        return
+    ticks = [at for at in axis.get_major_locator()() if left <= at <= right]
+    letters = max(map(len, axis.get_major_formatter().format_ticks(ticks)), default=1)
+    width = float(ax.get_position().width * ax.figure.get_figwidth())
+    room = int(width / ((letters + 1) * LETTER_INCHES))
+    if len(ticks) > room:
+        axis.set_major_locator(MaxNLocator(nbins=max(room, 2), steps=[1, 2, 2.5, 5, 10]))
+
+
 def finish(
     figure: Figure,
     rows: list[list[Axes]],
@@ -194,6 +209,7 @@ def finish(
     for ax in (ax for row in rows for ax in row):
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=9)
+        _thin_numbers(ax)
         if not private:
             ax.text(
                 0.5,

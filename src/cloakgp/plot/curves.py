@@ -102,10 +102,10 @@ def _draw_curve(ax: Axes, x: Array, one: Series, what: str) -> None:
 
 def _draw_classes(ax: Axes, x: Array, series: list[Series]) -> None:
     for number, one in enumerate(series):
-        colour = class_colour(number)
-        label = "" if number else "their 95 % bands"  # each has the colour of its class
-        ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12, label=label)
-    for number, one in enumerate(series):
         style = "-" if number < len(CLASSES) else "--"  # a colour of its own, or one again
         label = axis_label(one.name)
         ax.plot(x, one.value, style, color=class_colour(number), lw=2.0, label=label)
+    for number, one in enumerate(series):  # after the lines in the legend, below them in the panel
+        colour = class_colour(number)
+        label = "" if number else "their 95 % bands"  # each has the colour of its class
+        ax.fill_between(x, one.low, one.high, fc=colour, ec="none", alpha=0.12, label=label)

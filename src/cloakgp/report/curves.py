@@ -66,7 +66,8 @@ def draw_strip(panel: CurvePanel, size: tuple[int, int]) -> Html:
     """Return how far the band reaches to either side, and how much of that is noise for privacy."""
     (one,), input_, name = panel.series, panel.input, panel.name
     reach, noise = one.reach, one.noise_reach
-    top = 1.08 * float(np.quantile(reach, 0.98)) or 1.0
+    # All of it is seen, unless a few places are far less sure than the others.
+    top = 1.08 * min(float(reach.max()), 2.0 * float(np.quantile(reach, 0.98))) or 1.0
     frame = PlotFrame(size[0], STRIP_HEIGHT, x=(input_.lo, input_.hi), y=(0.0, top), top=26.0)
     at, floor = frame.across(panel.x), np.full(len(panel.x), frame.floor)
     columns = _tick_count(size)

@@ -476,6 +476,10 @@
       return predict(place);
     });
     if (all.includes(null)) return;
+    // What privacy alone costs is known where the page was opened; elsewhere only Python has it.
+    const figure = svg.closest("figure");
+    for (const each of figure.querySelectorAll(".legend .noise")) each.closest("li").remove();
+    for (const each of figure.querySelectorAll(".noise")) each.remove();
     const points = (key, c) =>
       xs.map((x, i) => `${across(frame, x).toFixed(2)} ${down(frame, curveOf(all[i], c)[key]).toFixed(2)}`);
     for (const c of picture.series) {

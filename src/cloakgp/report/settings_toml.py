@@ -84,7 +84,7 @@ def _whole_rows(rows: ProtectedRows) -> dict[str, Any]:
             dates = isinstance(column, Date)
             box[name] = [column.shown(end) for end in each] if dates else [*each]
     found = {"protect": "rows", "box": box, "neighbours": rows.neighbours, "people": rows.people}
-    return found if rows.max_rows == 1 else found | {"max_rows": rows.max_rows}
+    return found if rows.max_rows == 1 else found | {"max_contributions": rows.max_rows}
 
 
 def _gaussian(spec: ReleaseSpec) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _unknown(spec: ReleaseSpec) -> list[str]:
     if spec.groups is not None:
         found.append('groups = "…": the column that names the owner of each row')
     if spec.limit is not None:
-        found.append(f"max_rows = {spec.limit.max_rows}: rows of each person, with groups")
+        found.append(f"max_contributions = {spec.limit.max_rows}: rows of each person, with groups")
     if spec.task == "counts" and spec.rows is None:
         found.append('exposure = "…": the public column of exposures, if there was one')
     if spec.family is not None and not has_default_family(spec):

@@ -15,6 +15,7 @@ from cloakgp.app.settings.gather import check_input_columns
 from cloakgp.app.settings.readers import PRIVATE
 from cloakgp.app.tables.numerals import as_number
 from cloakgp.app.wording import TABLES
+from cloakgp.data.box import MOST_INPUTS
 from cloakgp.data.columns.values import moment_of
 from cloakgp.errors import CommandError, Message, message_of
 from cloakgp.privacy import Ledger
@@ -25,9 +26,9 @@ from cloakgp.report.settings_toml import toml_value
 #: the ledger and files of points: a page names no file.
 FIELDS = (
     *("task", "inputs", "levels", "dates", "missing", "output", "bounds", "classes", "cap"),
-    *("exposure", "groups", "at"),
+    *("exposure", "groups", "unit", "at"),
     *("epsilon", "delta", "rho", "mu", "kernel", "inducing", "design", "decimal"),
-    *("protect", "box", "neighbours", "people", "max_rows"),
+    *("protect", "box", "neighbours", "people", "max_contributions"),
 )
 #: Fields that show what counts if nothing is given.
 DEFAULTED = ("task", "epsilon", "delta", "decimal", "design", "protect", "neighbours")
@@ -172,7 +173,7 @@ def _missing(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     }
     kind, rows = str(given.get("task") or default_of("task")), given.get("protect") == "rows"
     if rows:
-        asked["inputs"] = "tick one to three inputs: they are private, too"
+        asked["inputs"] = f"tick one to {MOST_INPUTS} inputs: they are private, too"
     unsaid = [name for name in given.get("inputs", []) if name not in given.get("box", {})]
     for field in ("inputs", "output", needed.get(kind, "")):
         if field == "output" and rows and unsaid:
@@ -252,6 +253,8 @@ def values_of(given: Mapping[str, Any]) -> dict[str, str]:
             shown["low"], shown["high"] = map(short, pairs[0]) if pairs else ("", "")
         elif name == "box":
             shown[name] = json.dumps(box_rows(value))
+        elif name == "unit":
+            shown[name] = ",".join(DECLARED[name].reader.read(name, value)) if value else ""
         elif name in BY_COLUMN:
             shown[name] = "; ".join(_by_column(name, value)) if value else ""
         elif isinstance(value, list):

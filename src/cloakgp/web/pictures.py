@@ -158,7 +158,7 @@ def _noise_map(plan: Plan, noise: Array, name: str) -> Html:
     x_ticks, y_ticks = (column_ticks(column, *side, 6) for column, side in sides)
     named = axes(room, *spec.names, grid=False, x_ticks=x_ticks, y_ticks=y_ticks)
     parts = [named, dots(frame, people, MAX_DOTS), *circles]
-    parts.append(_scale(frame, lo, hi, f"± {name}"))
+    parts.append(_scale(frame, lo, hi, f"std of {name}"))
     return drawing(frame, *parts, title=f"Noise that privacy adds to {name} at each point")
 
 

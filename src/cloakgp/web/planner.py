@@ -29,10 +29,10 @@ from cloakgp.estimators.steps import budgets_for
 from cloakgp.files import write_file
 from cloakgp.privacy import Ledger, Spend
 from cloakgp.privacy.ledger import Balance, LedgerError
+from cloakgp.release.meaning import guess_at, in_other_units, two_cases
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.release import Release
-from cloakgp.release.statement import guess_at, in_other_units, two_cases
 from cloakgp.web.form import FormSubmission, Problem, short, values_of
 from cloakgp.web.tasks import Step
 
@@ -173,6 +173,7 @@ class Planner:
             budgets = budgets_for(model)
             guess = max(map(guess_at, budgets))
             between = two_cases(model.neighbours if settings.whole_rows else None)
+            between = settings.privacy_unit.told(between)
             units = tuple(
                 (each.mechanism, each.epsilon, in_other_units([Spend.of(each)])) for each in budgets
             )
@@ -228,10 +229,11 @@ class Planner:
         self._check_room()
         job = self._job(settings)
         check_ledger(settings)
+        unit = settings.privacy_unit
         if (found := job.repeated_owner()) is not None:
             raise Problem(
-                f"{found}. {self.unit.told('Do these rows belong to the same people?')} Choose who "
-                f"owns a row: {found.name}, or {self.unit.told('nobody owns several rows')}",
+                f"{found}. {unit.told('Do these rows belong to the same people?')} Choose who "
+                f"owns a row: {found.name}, or {unit.told('nobody owns several rows')}",
                 "groups",
             )
 

@@ -32,10 +32,10 @@ from cloakgp.data.box import MOST_INPUTS
 from cloakgp.drawing.axes import format_number
 from cloakgp.errors import CommandError
 from cloakgp.privacy.ledger import LedgerError
+from cloakgp.release.meaning import percent, relation
 from cloakgp.release.release import Release
-from cloakgp.release.statement import relation
 from cloakgp.release.summary import NAME_OWNERS
-from cloakgp.report.attacker import attacker, percent
+from cloakgp.report.figures import attacker
 from cloakgp.report.html import from_markdown, sections
 from cloakgp.report.page import report_page
 from cloakgp.web.form import (
@@ -333,7 +333,9 @@ class PlannerPages:
     def _preview(self, submission: FormSubmission, step: Step) -> dict[str, Any]:
         plan, name = self.planner.preview(submission, step), submission.settings.output[0]
         picture = noise_picture(plan, name)
-        return {"html": self._render("preview.html", plan=plan, picture=picture, name=name)}
+        warnings = [line for line in plan.summary().splitlines() if "WARNING" in line]
+        values = {"plan": plan, "picture": picture, "name": name, "warnings": warnings}
+        return {"html": self._render("preview.html", **values)}
 
     def _plan(self, submission: FormSubmission, step: Step) -> dict[str, Any]:
         final = self.planner.finish(submission, step)
@@ -404,6 +406,7 @@ def _plan_values(final: FinalPlan, cost: Cost) -> dict[str, Any]:
         "plan": final.plan,
         "summary": final.plan.summary().replace(NAME_OWNERS, "choose “Who owns a row”."),
         "whose": None if plan.spec.rows is None else relation(plan.spec.rows),
+        "told": plan.spec.privacy_unit.told,
         "name": final.submission.settings.output[0],
         "picture": noise_picture(final.plan, final.submission.settings.output[0]),
         "words": {title: from_markdown(words[title]) for title in titles if title in words},

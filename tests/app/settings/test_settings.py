@@ -15,8 +15,6 @@ from cloakgp.datasets import make_heights
 from cloakgp.errors import CommandError
 from cloakgp.gp.kernels.grammar import parse_kernel
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
@@ -32,12 +30,34 @@ def test_settings_come_from_a_file_and_flags_win(data, tmp_path):
     assert report["design"] == "total"
 
 
+@pytest.mark.parametrize("where", ["a flag", "a file"])
+def test_a_former_name_is_taken_with_a_warning_unless_both_are_given(where, tmp_path):
+    flags = {"inputs": "age", "bounds": "40,200", "groups": "who"}
+    old, config = {"max_rows": "2"}, None
+    if where == "a file":
+        old, config = {}, tmp_path / "c.toml"
+        config.write_text("max-rows = 2\n")
+    with pytest.warns(FutureWarning, match="max_rows is now called max_contributions"):
+        assert gather_settings(flags | old, config).max_contributions == 2
+    if where == "a flag":
+        with pytest.raises(CommandError, match="old name"):
+            gather_settings(flags | old | {"max_contributions": "3"})
+
+
+def test_an_option_by_its_former_name_is_not_shown_and_still_counts(data):
+    shown = run("plan", "--help").stdout
+    assert "--max-contributions" in shown
+    assert "--max-rows" not in shown
+    refused = run("plan", data, "--inputs", "age", "--bounds", "40,200", "--max-rows", "2")
+    assert "--max-contributions limits the rows" in " ".join(refused.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [
         ("epsilom = 1", "epsilom"),
         ("epsilom = 1", "known are: task, inputs, levels, dates, missing, output, exposure, at"),
-        ("epsilom = 1", "exposure, at, groups, max_rows, decimal"),
+        ("epsilom = 1", "exposure, at, groups, max_contributions, decimal"),
         ('task = "ranking"', "one of regression, classification, counts"),
         ("iterations = 0", "whole number"),
         ('target = "people"', "one of auto, points, latents"),

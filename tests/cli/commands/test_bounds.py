@@ -84,7 +84,7 @@ def test_nobody_spends_without_being_asked(table):
 def test_release_chooses_bounds_from_one_budget(table, tmp_path):
     book = account_in_use(tmp_path)
     account = ("--ledger", tmp_path / "ledger", "--dataset", "people")
-    limit = ("--groups", "who", "--max-rows", "1")
+    limit = ("--groups", "who", "--max-contributions", "1")
     result = run("release", table, *RELEASE, *account, *limit, "--yes", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output + result.stderr
     assert "the choice of bounds included" in " ".join(result.stdout.split())
@@ -119,7 +119,7 @@ def test_a_plan_with_owners_compares_limits(table):
     [
         (("--bounds", "private"), "--bounds-grid is missing"),
         (("--bounds", "0,9", "--bounds-grid", "0:9:4"), "is for --bounds private"),
-        (("--bounds", "0,9", "--max-rows", "2"), "with --groups"),
+        (("--bounds", "0,9", "--max-contributions", "2"), "with --groups"),
         (
             ("--bounds", "private", "--bounds-grid", "0:9:4", "--output", "height,weight"),
             "one private column",

@@ -29,6 +29,7 @@ def test_the_demo_leaves_everything_in_one_folder_and_can_run_again(tmp_path, mo
     assert run("verify", diagnosis / "release.cloakgp").exit_code == 0
     for part in ("differentially private with epsilon = 1", "Certificate", "The guarantee holds"):
         assert part in result.stdout
+    assert len(result.stdout.splitlines()) < 70
 
 
 def test_the_demo_does_not_touch_a_folder_that_is_not_its_own(tmp_path):

@@ -5,7 +5,6 @@ import copy
 import itertools
 import json
 import logging
-import multiprocessing
 import os
 import pickle
 import re
@@ -15,7 +14,7 @@ import time
 
 import psycopg
 import pytest
-from ledger_helpers import CAP, X, forget, releases, spend
+from ledger_helpers import CAP, X, forget, releases, spend, spend_in_threads_and_forks
 from postgres_server import ESCAPED, PASSWORD
 
 from cloakgp.privacy.accounting.spends import Spend
@@ -280,22 +279,7 @@ def test_without_the_lock_the_tables_themselves_let_one_through(ledger, monkeypa
 
 
 def test_threads_and_forks_share_a_budget(ledger):
-    def attempt(name):
-        with contextlib.suppress(BudgetExceeded):
-            spend(ledger, name)
-
-    threads = [threading.Thread(target=attempt, args=(f"t{n}",)) for n in range(7)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    fork = multiprocessing.get_context("fork")
-    children = [fork.Process(target=attempt, args=(f"f{n}",)) for n in range(4)]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join()
-        assert child.exitcode == 0
+    spend_in_threads_and_forks(ledger, 7)
     assert len(releases(ledger)) == 10
     ledger.verify()
 

@@ -9,7 +9,17 @@ import time
 
 import psycopg
 import pytest
-from ledger_helpers import CAP, forget, go, heard, kill, releases, spend, start
+from ledger_helpers import (
+    CAP,
+    forget,
+    go,
+    heard,
+    killed_after,
+    opened_at_once,
+    releases,
+    spend,
+    start,
+)
 from postgres_server import Server
 
 from cloakgp.privacy import gaussian_sigma
@@ -158,33 +168,17 @@ def test_eight_processes_with_twelve_spends_each_for_twenty_places_get_exactly_t
 
 
 def test_processes_that_make_the_same_ledger_at_once_make_one(address):
-    workers = [start(address, "open") for _ in range(4)]
-    for worker in workers:
-        heard(worker, "ready")
-    for worker in workers:
-        go(worker, "now")
-    for worker in workers:
-        heard(worker, "opened")
-        worker.communicate()
-    assert [entry.facts["event"] for entry in Ledger(address).history()] == ["created", "opened"]
+    assert opened_at_once(address) == ["created", "opened"]
 
 
 def test_kill_9_of_a_client_between_commit_and_noise_wastes_a_spend(ledger, address):
-    worker = start(address, "die between commit and noise")
-    heard(worker, "ready")
-    go(worker, "victim")
-    heard(worker, "committed")
-    kill(worker)
+    killed_after(address, "die between commit and noise", "committed")
     spend(ledger, "next")
     assert releases(ledger) == ["victim", "next"]
 
 
 def test_kill_9_of_a_client_before_the_commit_counts_nothing_and_locks_nobody_out(ledger, address):
-    worker = start(address, "die before the commit")
-    heard(worker, "ready")
-    go(worker, "victim")
-    heard(worker, "written")
-    kill(worker)
+    killed_after(address, "die before the commit", "written")
     spend(ledger, "victim")
     assert releases(ledger) == ["victim"]
     ledger.verify()

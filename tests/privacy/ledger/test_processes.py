@@ -1,15 +1,24 @@
 """No interleaving and no crash spends more than the cap or loses a spend, with real processes."""
 
-import contextlib
-import multiprocessing
-import threading
 import time
 
 import pytest
-from ledger_helpers import CAP, TENTH, go, heard, kill, releases, spend, start
+from ledger_helpers import (
+    CAP,
+    TENTH,
+    go,
+    heard,
+    kill,
+    killed_after,
+    opened_at_once,
+    releases,
+    spend,
+    spend_in_threads_and_forks,
+    start,
+)
 
 from cloakgp.privacy.accounting.totals import total_guarantee
-from cloakgp.privacy.ledger import BudgetExceeded, Ledger, LedgerError, sqlite
+from cloakgp.privacy.ledger import Ledger, LedgerError, sqlite
 
 pytestmark = pytest.mark.slow  # real processes
 
@@ -32,23 +41,11 @@ def test_32_processes_racing_for_a_budget_that_fits_10_spends_give_exactly_10(le
 
 
 def test_processes_that_make_the_same_ledger_at_once_make_one(path):
-    workers = [start(path, "open") for _ in range(4)]
-    for worker in workers:
-        heard(worker, "ready")
-    for worker in workers:
-        go(worker, "now")
-    for worker in workers:
-        heard(worker, "opened")
-        worker.communicate()
-    assert [entry.facts["event"] for entry in Ledger(path).history()] == ["created", "opened"]
+    assert opened_at_once(path) == ["created", "opened"]
 
 
 def test_kill_9_between_commit_and_noise_wastes_a_spend_and_never_loses_one(ledger, path):
-    worker = start(path, "die between commit and noise")
-    heard(worker, "ready")
-    go(worker, "victim")
-    heard(worker, "committed")
-    kill(worker)
+    killed_after(path, "die between commit and noise", "committed")
     assert releases(ledger) == ["victim"]
     assert ledger.spent("people") == pytest.approx(total_guarantee([TENTH], CAP[1]))
     spend(ledger, "next")
@@ -57,11 +54,7 @@ def test_kill_9_between_commit_and_noise_wastes_a_spend_and_never_loses_one(ledg
 
 
 def test_kill_9_before_the_commit_counts_nothing_and_locks_nobody_out(ledger, path):
-    worker = start(path, "die before the commit")
-    heard(worker, "ready")
-    go(worker, "victim")
-    heard(worker, "written")
-    kill(worker)
+    killed_after(path, "die before the commit", "written")
     assert releases(ledger) == []
     spend(ledger, "victim")
     ledger.verify()
@@ -120,21 +113,6 @@ def test_a_spend_for_which_no_page_is_left_is_explained_and_not_counted(ledger, 
 
 
 def test_threads_and_forks_share_a_budget(ledger):
-    def attempt(name):
-        with contextlib.suppress(BudgetExceeded):
-            spend(ledger, name)
-
-    threads = [threading.Thread(target=attempt, args=(f"t{n}",)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    fork = multiprocessing.get_context("fork")
-    children = [fork.Process(target=attempt, args=(f"f{n}",)) for n in range(4)]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join()
-        assert child.exitcode == 0
+    spend_in_threads_and_forks(ledger, 8)
     assert len(releases(ledger)) == 10
     ledger.verify()

@@ -67,6 +67,7 @@ class Declaration:
     panel: str | None = None
     commands: tuple[str, ...] = EVERYWHERE
     flag: str | None = None  # the option, if it is not called like the setting
+    former: str | None = None  # what it was called up to version 0.2
     search: str | None = None  # the parameter of a private search
     repeated: bool = False  # whether the option may be given several times
     varied: bool = False  # whether a search can choose its value
@@ -128,8 +129,11 @@ class Settings:
         readers.OWNERS,
         "Column that names the owner of each row; 'none' says that every row is another person's",
     )
-    max_rows: int | None = setting(
-        readers.COUNT, "Rows of each owner that count, at most; others are left out, unread"
+    max_contributions: int | None = setting(
+        readers.COUNT,
+        "Rows of each owner that count, at most; others are left out, unread",
+        panel=GUARANTEE,
+        former="max_rows",
     )
     decimal: str = setting(readers.DECIMAL, "Decimal sign in a text table", default=".")
     jobs: int | None = setting(
@@ -404,6 +408,8 @@ DECLARED: dict[str, Declaration] = {
 }
 
 
+#: Settings by their former names, which are taken with a warning.
+FORMER = {each.former: name for name, each in DECLARED.items() if each.former is not None}
 _OF_SEARCHES = {each.search: name for name, each in DECLARED.items() if each.search is not None}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +18,19 @@ import numpy as np
 from cloakgp.app.settings.declarations import (
     BOUNDS_CHOICE,
     DECLARED,
+    FORMER,
     Settings,
     default_of,
     takers,
 )
 from cloakgp.errors import CommandError, Message, listed, printable
+from cloakgp.estimators.whole_rows import INSTEAD
 
 
 def gather_settings(flags: Mapping[str, Any], config: Path | None = None) -> Settings:
     """Combine flags, which win, with a TOML file, and check the whole."""
     given = {} if config is None else read_config(config)
+    flags = _renamed(flags)
     if any(flags.get(name) is not None for name in BUDGETS):  # one of them is the whole budget
         given = {n: told for n, told in given.items() if n not in BUDGETS}
     given |= {n: (n, value) for n, value in flags.items() if value is not None}
@@ -45,19 +49,44 @@ def read_config(path: Path) -> dict[str, tuple[str, Any]]:
         raise CommandError(f"there is no settings file {printable(path)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{printable(path)} is not TOML: {printable(error)}") from None
-    unknown = [key for key in content if key.replace("-", "_") not in DECLARED]
+    keys = {key: key.replace("-", "_") for key in content}
+    unknown = [key for key, name in keys.items() if name not in DECLARED and name not in FORMER]
     if unknown:
         raise CommandError(
             f"{printable(path)} has the unknown key {listed(unknown)}; known are: "
             f"{listed(list(DECLARED))}"
         )
-    return {key.replace("-", "_"): (f"{key} in {path}", v) for key, v in content.items()}
+    return _renamed({name: (f"{key} in {path}", content[key]) for key, name in keys.items()})
+
+
+def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given under the present names of settings, and say which are old."""
+    found = {name: value for name, value in given.items() if name not in FORMER}
+    for old in given.keys() & FORMER.keys():
+        if given[old] is None:
+            continue
+        name = FORMER[old]
+        if found.get(name) is not None:
+            raise CommandError(Message("{!p} is the old name of {!p}; give one of them", old, name))
+        warnings.warn(f"{old} is now called {name}", FutureWarning, stacklevel=1)
+        found[name] = given[old]
+    return found
 
 
 #: Ways to state a budget, of which one is given.
 BUDGETS = ("epsilon", "rho", "mu")
-#: What is about public inputs, or does not exist for whole rows yet.
-NOT_OF_ROWS = ("levels", "dates", "missing", "exposure", "at", "candidates", "bounds_grid", "jobs")
+#: What is about public inputs, or does not exist for whole rows, and what to do instead.
+NOT_OF_ROWS = {
+    "levels": "{box} says them, such as {box:region=north,south}; other labels count as “other”",
+    "dates": "{box} says them, such as {box:visit=2020-01-01,2023-12-31}",
+    "missing": "missing labels count as “other”, and rows without a number or date count nowhere",
+    "exposure": INSTEAD["exposure"],
+    "at": INSTEAD["at"],
+    "candidates": "the prior is learnt from what is published, at no cost",
+    "bounds_grid": "say in public what is possible, such as {bounds:0,200}: values beyond are "
+    "clipped, and wide bounds cost noise in proportion",
+    "jobs": "rows are summed in one pass",
+}
 
 
 def check_rows(settings: Settings) -> None:
@@ -75,10 +104,13 @@ def check_rows(settings: Settings) -> None:
                 "data leaks"
             )
         )
-    for name in NOT_OF_ROWS:
+    for name, instead in NOT_OF_ROWS.items():
         if getattr(settings, name) not in (None, (), {}):
+            instead = instead.removeprefix("leave it out: ")
             raise CommandError(
-                Message("{!p} cannot be combined with {protect:rows}; leave it out", name)
+                Message(
+                    "{!p} cannot be combined with {protect:rows}; leave it out: " + instead, name
+                )
             )
     if {*settings.inputs} != {*settings.box}:
         raise CommandError(
@@ -130,10 +162,11 @@ def check(settings: Settings) -> None:
                 "(`cloakgp budget open` makes both)"
             )
         )
-    if settings.max_rows is not None and settings.owners is None:
+    if settings.max_contributions is not None and settings.owners is None:
         raise CommandError(
             Message(
-                "{max_rows} limits the rows of each owner; name the column of owners with {groups}"
+                "{max_contributions} limits the rows of each owner; name the column of owners with "
+                "{groups}"
             )
         )
     named = (settings.owners, settings.exposure)

@@ -371,7 +371,9 @@ def _regular(path: Path) -> Path:
     if not path.exists():
         raise CommandError(f"there is no file {name}")
     if not path.is_file():
-        raise CommandError(f"{name} is not a regular file; give the path of a CSV or Parquet file")
+        raise CommandError(
+            f"{name} is not a regular file; give the path of a CSV, Excel or Parquet one"
+        )
     if path.stat().st_size == 0:
         raise CommandError(f"{name} is empty")
     return path

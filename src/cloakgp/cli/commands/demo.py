@@ -1,4 +1,4 @@
-"""``cloakgp demo``: every step on made-up people, each with the command that does the same."""
+"""``cloakgp demo``: every step on made-up people, each with the command that says more of it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def demo_command(
         plan = job.plan()
         report = plan_report(plan, settings, step)
     write_file(out / "plan.png", plan_picture(plan, settings.output, ".png"))
-    show_plan(console, plan, settings)
+    show_plan(console, plan, settings, in_short=True)
     show_comparisons(console, plan, report)
     _heading(console, "Release: spend once", f"cloakgp release {data} {flags} --out {out} --force")
     with show_progress() as step:
@@ -82,7 +82,7 @@ def demo_command(
     )
     _heading(console, "Verify: anybody can", f"cloakgp verify {out / RELEASE}")
     loaded = Release.load(out / RELEASE)
-    show_verification(console, loaded, loaded.verify())
+    show_verification(console, loaded, loaded.verify(), in_short=True)
     _demo_of_labels(out, ctx.obj)
     console.print()
     page = Text(f"Open {printable(out / REPORT)} in a browser: the curve, and what it promises.")

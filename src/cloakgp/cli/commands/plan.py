@@ -70,7 +70,10 @@ def plan_command(
         report = plan_report(plan, settings, step, compare=compare, required_std=required_std)
         if compare and settings.owners is not None and not settings.whole_rows:
             step("Comparing rows for each person (--no-compare skips this)")
-            report["limits"] = job.compare_max_rows().to_dict("records")
+            table = job.compare_max_contributions()
+            # JSON keeps the names of 0.2.
+            table = table.rename(columns={"max_contributions": "max_rows"})
+            report["limits"] = table.to_dict("records")
     if as_json:
         print_json(report)
     else:

@@ -32,7 +32,9 @@ def web_command(
     ctx: typer.Context,
     file: Annotated[
         Path,
-        typer.Argument(help="CSV or Parquet file, or a release", metavar="FILE", parser=read_path),
+        typer.Argument(
+            help="CSV, Excel or Parquet file, or a release", metavar="FILE", parser=read_path
+        ),
     ],
     out: Annotated[
         Path, path_option("Folder to release into (default: published)", "FOLDER")

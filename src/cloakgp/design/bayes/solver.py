@@ -129,7 +129,8 @@ def rough_bayes(prior: Prior, gap: float, *, start: Array, target: float) -> tup
         found = certify(people, columns_of(T), gap=gap)
     value = (found.value + people.tail) * people.unit
     bound = found.bound * people.unit
-    return Design(T, value, relative_gap(value, bound), "compared only"), bound
+    reached = relative_gap(value, bound)
+    return Design(T, value, reached, f"certified: gap {reached:.1e}"), bound
 
 
 def _rough_sketch(problem: DenseProblem, gap: float) -> Array:
