@@ -220,7 +220,8 @@ def measure_people(effort: Effort, results: Results, say: Callable[[str], None])
                 if before is not None:
                     power = exponent(whole, before[1], people / before[0])
                 before = people, whole
-                rest = (f"{found['above']:.0f} MB", f"{found['gap']:.0e}", f"{found['places']}")
+                gap = "" if np.isnan(found["gap"]) else f"{found['gap']:.0e}"  # cells have none
+                rest = (f"{found['above']:.0f} MB", gap, f"{found['places']}")
                 table.rows.append((name, *times, duration(whole), power, *rest))
 
 
