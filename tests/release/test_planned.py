@@ -60,11 +60,11 @@ def test_the_people_in_bins_are_part_of_a_table():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 10, (50, 1))
     table = in_bins(read_table(X), default_lengths)
-    again = in_bins(read_table(X), default_lengths, table.partition)
+    again = in_bins(read_table(X), default_lengths, table)
     table.check_same(again)
     X[0] += 1e-9
     with pytest.raises(ValueError, match="made for other people"):
-        table.check_same(in_bins(read_table(X), default_lengths, table.partition))
+        table.check_same(in_bins(read_table(X), default_lengths, table))
 
 
 def test_what_a_plan_keeps_of_a_table_is_the_same_and_has_no_order():

@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import PrivateGPRegressor, Release
 from cloakgp.privacy import Sketch
+from cloakgp.privacy.mechanism.release import value_bits_for
 from cloakgp.release.verify import NOT_AUTHORSHIP
 
 
@@ -186,7 +187,11 @@ def test_predictions_that_cannot_be_computed_are_one_clear_error(folder):
     release = PrivateGPRegressor(bounds=(40, 200), decode="direct").fit(X, Y).release_
     same = np.repeat(release.sketch.matrix[:1], len(release.sketch.matrix), axis=0) // 2
     path = folder / "dependent.cloakgp"
-    replace(release, sketch=Sketch(same, release.sketch.bits)).save(path)
+    sketch, noisy = Sketch(same, release.sketch.bits), release.noisy
+    # On the grid that such a sketch has, or that would be what is wrong with it.
+    bits = sketch.bits + value_bits_for(sketch, noisy.noise_std, mechanism=noisy.mechanism)
+    noisy = replace(noisy, bits=bits, values=noisy.values << (bits - noisy.bits))
+    replace(release, sketch=sketch, noisy=noisy).save(path)
     assert len(same) > 1
     report = run("verify", path)
     assert report.exit_code == 1
