@@ -82,6 +82,23 @@ def test_kernels_go_from_smooth_to_rough_and_occur_once():
     assert len({repr(kernel.get_params()) for kernel in family.kernels}) == len(family.kernels)
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_numbers_may_bend_at_no_more_kernels(columns):
+    """With a share of 1 % and less of kernels that are there already."""
+    rows = X[:, :columns]
+    family = default_family(rows, NUMBERS)
+    plain = default_family(rows, replace(NUMBERS, two_scales=LOG_RATES.two_scales))
+    assert {repr(kernel) for kernel in family.kernels} == {repr(kernel) for kernel in plain.kernels}
+
+    def of_bends(family):
+        mixed = [[v for _, v in s.variances] for s in family.settings if len(s.variances) == 2]
+        return [pair for pair in mixed if pair[1] < 0.02 * sum(pair)]
+
+    assert of_bends(family)
+    assert not of_bends(plain)
+    assert not of_bends(default_family(rows, LOG_ODDS))
+
+
 def test_a_few_inputs_may_count_alone_and_many_count_alike():
     few, many = (RNG.normal(size=(20, L)) for L in (MOST_INPUTS, MOST_INPUTS + 1))
     alone = [k.length_scale / default_lengths(few) for k in default_family(few, NUMBERS).kernels]

@@ -1,11 +1,12 @@
 """The default prior: a family of settings, from public inputs and public scales alone.
 
 Lengthscales go from far rougher to far smoother than the spread of the inputs, alone and with a
-rough part added to a smooth one; with several inputs also with one that counts far more than the
-others, with many inputs with a number for each of a few cells.  A category is one input, whose
-levels are equally far apart however many people have them.  Variances, noise and an unknown level
-are in units of the range of the outputs, or of the latent scale of classes and counts.  Chosen by
-measurement: docs/theory.md says what was tried.
+rough part added to a smooth one (of numbers also with a very small one, for sharp bends); with
+several inputs also with one that counts far more than the others, with many inputs with a number
+for each of a few cells.  A category is one input, whose levels are equally far apart however many
+people have them.  Variances, noise and an unknown level are in units of the range of the outputs,
+or of the latent scale of classes and counts.  Chosen by measurement: docs/theory.md says what was
+tried.
 """
 
 from __future__ import annotations
@@ -43,9 +44,18 @@ SMOOTH: Belief = (
     (0.0625, 0.3),
 )
 RAGGED: Belief = ((2.0, 0.1), (0.5, 0.09))
-#: A smooth function with a smaller rough one on top: lengthscales (a negative one is ragged), the
+#: Smooth functions with a smaller rough one on top: lengthscales (a negative one is ragged), the
 #: share of the rough one in the variance, and how much that is believed in.
-TWO_SCALES = ((1.0, 0.125, 0.1, 0.8), (1.0, -0.5, 0.1, 0.8), (1.0, 0.0625, 0.03, 0.8))
+TwoScales = tuple[tuple[float, float, float, float], ...]
+TWO_SCALES: TwoScales = ((1.0, 0.125, 0.1, 0.8), (1.0, -0.5, 0.1, 0.8), (1.0, 0.0625, 0.03, 0.8))
+#: Of numbers, for which there is often so little noise that a sharp bend shows.  Shares of 0.01 and
+#: less are for bends: with them a curve is nearly smooth, and bands are not sure that it is.
+WITH_BENDS: TwoScales = (
+    (1.0, 0.125, 0.1, 0.8),
+    (1.0, 0.0625, 0.03, 0.8),
+    (1.0, 0.25, 0.01, 1.2),
+    (1.0, -0.5, 0.003, 0.4),
+)
 #: Waves that come again, on a long trend, for one input: periods in units of the default
 #: lengthscale.  A rough function leaves traces in broad averages and waves leave none, so a sketch
 #: of broad averages speaks against the former and not against the latter.  Below: how smooth one
@@ -93,6 +103,7 @@ class Scales:
     trend: float = 0.0  # of a function of the default lengthscale that the design adds to f
     roughness: float = 1.0  # belief in rough functions, as a multiple of what the tables say
     additive: bool = False  # whether functions may be additive
+    two_scales: TwoScales = TWO_SCALES
 
     def of(self, kind: Kind) -> Belief:
         """Return how far a function of one kind may go."""
@@ -108,6 +119,7 @@ NUMBERS = Scales(
     noise=((0.03, 0.3), (0.06, 0.7), (0.1, 1.0), (0.17, 0.8), (0.28, 0.4)),
     design=(0.15, 0.1),
     trend=0.3,
+    two_scales=WITH_BENDS,
 )
 #: For the log-odds of classes.
 LOG_ODDS = Scales(
@@ -193,7 +205,7 @@ def default_family(
             (noise * unit) ** 2,
             mix.belief * (1.0 if mix.kind == "smooth" else scales.roughness) * of_std * of_noise,
         )
-        for mix in _mixes(kernels) + (_additive_mixes(kernels) if scales.additive else [])
+        for mix in _mixes(kernels, scales) + (_additive_mixes(kernels) if scales.additive else [])
         for std, of_std in _normalised(scales.of(mix.kind))
         for noise, of_noise in scales.noise
     ]
@@ -238,7 +250,7 @@ class _Mix:
     kind: Kind = "smooth"
 
 
-def _mixes(kernels: _Kernels) -> list[_Mix]:
+def _mixes(kernels: _Kernels, scales: Scales) -> list[_Mix]:
     """Return the kernels of the default family and mixes of them, from smooth to rough."""
     if len(kernels.inputs) > MOST_INPUTS:
         smooth = [_Mix(kernels.smooth(f), belief) for f, belief in MANY_INPUTS]
@@ -252,7 +264,7 @@ def _mixes(kernels: _Kernels) -> list[_Mix]:
         for f, belief in SMOOTH
     ]
     mixes += [_Mix(kernels.ragged(f), belief, "rough") for f, belief in RAGGED]
-    for long, short, share, belief in TWO_SCALES:
+    for long, short, share, belief in scales.two_scales:
         rough = kernels.smooth(short) if short > 0 else kernels.ragged(-short)
         mixes.append(_Mix(_both(kernels.smooth(long), rough, share), belief, "both"))
     if len(kernels.lengths) == 1:
