@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export CLOAKGP_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test types suite quick bench experiments docs mutants dist format clean
+.PHONY: demo test types suite quick fast bench experiments docs mutants dist format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -43,7 +43,9 @@ suite: $(STAMP)
 quick: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@$(MAKE) --no-print-directory -j 2 types fast
+
+fast: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not long" -x
 
 # Two processes with one thread each: more threads than processors wait for one another.  And

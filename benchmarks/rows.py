@@ -32,7 +32,7 @@ from tables import Table, append, verdict  # noqa: E402
 
 from cloakgp import PrivateGPRegressor  # noqa: E402
 from cloakgp.design.bayes.problem import DenseProblem  # noqa: E402
-from cloakgp.release.sketch import choose_design, make_sketch, problem_of  # noqa: E402
+from cloakgp.release.sketch import choose_design, make_sketch, pose_problem  # noqa: E402
 
 MODES = ("outputs", "replace", "add-remove")
 #: Errors of whole rows over those of protected outputs, on average, at most.
@@ -126,7 +126,7 @@ def planned(people, epsilon, density):
 
 def error(spec, T):
     """Return the forecast error where people are, after sums over the cells of T."""
-    problem = problem_of(spec)
+    problem = pose_problem(spec)
     C = problem.C * np.sqrt(problem.weights)[:, None]
     dense = DenseProblem(C, problem.diagonal, problem.factor, spec.noise_std, problem.floor)
     return np.sqrt(problem.floor + dense.decode(T)[2])

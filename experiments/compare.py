@@ -147,7 +147,9 @@ def run_all(
                     for k, (mean, std_error, least) in enumerate(by_split)
                 ]
     columns = ["data", "method", "epsilon", "split", "error", "std_error", "setting", "least"]
-    return pd.DataFrame(rows, columns=columns)
+    # Without rows columns have no type, which those of other methods would lose beside them.
+    numbers = dict.fromkeys(("epsilon", "error", "std_error", "least"), float)
+    return pd.DataFrame(rows, columns=columns).astype(numbers)
 
 
 def _best(found: dict[Any, Any], method: Method, epsilon: float, splits: int) -> str:

@@ -90,7 +90,7 @@ def _since(item: Item | None, record: dict[str, Any], results: Path) -> str:
     if store.confirmed(item, results):
         return (
             "The code has changed since, without changing these numbers: a short run gives the "
-            "same to the last digit with the code of then and of now (`python -m experiments "
+            "same to five digits with the code of then and of now (`python -m experiments "
             "--confirm`)."
         )
     return "The code has changed since; run `make experiments` again."

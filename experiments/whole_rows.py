@@ -604,7 +604,7 @@ def _tables(
         return noisy(pairs, rho)
     alone = noisy([(k,) for k in range(len(sizes))], rho / 3.0)
     if last > 1:
-        shares = [np.maximum(values, 0.0) / np.maximum(values, 0.0).sum() for _, values, _ in alone]
+        shares = [_shares(values) for _, values, _ in alone]
         scores = {
             pair: float(
                 np.abs(
@@ -615,6 +615,13 @@ def _tables(
         }
         pairs = _spanning_tree(scores, len(sizes), rho / 3.0, relation, rng)
     return alone + noisy(pairs, rho / 3.0)
+
+
+def _shares(noisy: Array) -> Array:
+    """Return the share of each cell of a noisy table; all the same if none is left above zero."""
+    values = np.maximum(noisy, 0.0)
+    values = values if values.any() else np.ones(len(values))
+    return values / values.sum()
 
 
 def _spanning_tree(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pandas as pd
-from typer.testing import CliRunner
+import typer
+from typer import testing
 
 from cloakgp.cli.app import app
 
@@ -33,11 +35,15 @@ TASKS = {
 OUTPUTS = {"release.cloakgp", "predictions.csv", "plot.png", "statement.md", "report.html"}
 
 
-def run(*words):
+#: The command of an app is made from the signatures of all its functions: once is enough.
+testing._get_command = cache(typer.main.get_command)
+
+
+def run(*words, app=app):
     try:
-        runner = CliRunner(mix_stderr=False)
+        runner = testing.CliRunner(mix_stderr=False)
     except TypeError:  # newer ones never mix them
-        runner = CliRunner()
+        runner = testing.CliRunner()
     return runner.invoke(app, [str(word) for word in words])
 
 

@@ -47,8 +47,10 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     # Thousands of tests and their modules stay until the end: the collector need not ask each time.
+    # Nor need it run after every 700 objects: libraries that tests use do work whenever it does.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 class Recorder:
@@ -92,6 +94,17 @@ def one_start():
     """Look for centres once: how good they are is not what is checked."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("cloakgp.gp.inducing._KMEANS_STARTS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def coarse_maps():
+    """Maps of few places, for tests that look at what is around them: each place takes time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("drawing.views", "drawing.contours", "plot.maps", "report.maps"):
+            patch.setattr(f"cloakgp.{name}.MAP_PLACES", 11)
+        patch.setattr("cloakgp.drawing.views.grid.__defaults__", (11,))
+        patch.setattr("cloakgp.report.model.SIDE_PLACES", 11)
         yield
 
 

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from block_cases import write
 
-from cloakgp import PrivateGPRegressor, scan
+from cloakgp import Ledger, PrivateGPRegressor, scan
+from cloakgp.privacy import total_guarantee
+from cloakgp.privacy.mechanism import bins as core
 
 N = 6000
 RNG = np.random.default_rng(1)
@@ -50,3 +53,23 @@ class Fatal:
                 continue
             os.kill(os.getpid(), signal.SIGKILL)
         return self.part.read()
+
+
+def check_nothing_is_spent(folder, X, y, fatal, monkeypatch):
+    """Check that ``fatal`` outputs spend nothing, and that good ones are spent once afterwards."""
+    book = Ledger(folder / "budget.ledger").open("people", 1.0, 1e-5, create=True)
+    model = PrivateGPRegressor(
+        bounds=(40, 200), epsilon=1.0, learn=False, ledger=book, dataset="people"
+    )
+    plan = model.plan(X)
+    with monkeypatch.context() as patch:
+        patch.setattr(core, "PATIENCE", 6.0)
+        # joblib may try the block itself in the end, which the block of this test refuses.
+        with pytest.raises(ValueError, match=r"killed|could not be read"):
+            model.fit(X, fatal, plan=plan)
+    assert book.spent("people") == 0.0
+    assert [entry.facts["event"] for entry in book.history()] == ["created", "opened"]
+    assert not hasattr(model, "release_")
+    assert model.fit(X, y, plan=plan).release_.private
+    assert book.spent("people") == total_guarantee(plan.spends, 1e-5) > 0.9999
+    assert [entry.facts["event"] for entry in book.history()][2:] == ["spent"]

@@ -5,7 +5,11 @@ from command_line import outcomes, people
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp import Ledger, PrivateGPRegressor
+from cloakgp.app import outputs
 from cloakgp.app.tables.files import to_csv
+from cloakgp.report.html import Html
+
+RELEASE_PICTURE = outputs.release_picture
 
 
 @pytest.fixture
@@ -24,6 +28,24 @@ def book(tmp_path):
 def undrawn(monkeypatch):
     """Leave pictures out, for tests that run many commands and look at none of them."""
     monkeypatch.setattr("cloakgp.app.outputs.release_picture", lambda release: b"")
+
+
+@pytest.fixture(autouse=True)
+def seldom_drawn(undrawn):
+    """Tests of commands ask for ``drawn`` if they look at pictures."""
+
+
+@pytest.fixture
+def drawn(monkeypatch, undrawn):
+    """Draw the pictures of commands."""
+    monkeypatch.setattr("cloakgp.app.outputs.release_picture", RELEASE_PICTURE)
+
+
+@pytest.fixture
+def plain(monkeypatch, undrawn):
+    """Leave rehearsals and the pictures of the page out, too: maps of many settings take long."""
+    monkeypatch.setattr("cloakgp.app.publish.rehearse", lambda *_: None)
+    monkeypatch.setattr("cloakgp.report.page.figures", lambda *_: Html(""))
 
 
 @pytest.fixture(autouse=True)

@@ -166,6 +166,22 @@ def test_results_of_code_that_no_commit_holds_cannot_be_confirmed(scratch):
     assert "run them again" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("now", "same"),
+    [
+        ("v,w\n1.0000001,a\n", True),
+        ("v,w\n1.0001,a\n", False),
+        ("v,w\n1,b\n", False),
+        ("v\n1\n", False),
+    ],
+)
+def test_short_runs_agree_in_words_and_to_five_digits(tmp_path, now, same):
+    for name, text in (("then", "v,w\n1,a\n"), ("now", now)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.csv").write_text(text)
+    assert (confirm.compared(tmp_path / "then", tmp_path / "now") == confirm.SAME) is same
+
+
 def test_a_short_run_without_tables_confirms_nothing(tmp_path):
     assert confirm.compared(tmp_path / "then", tmp_path / "now") == "a short run failed"
 

@@ -208,39 +208,45 @@ def pickled(item):
 
 
 def everything(model, folder):
-    """Return (place, bytes or text) for all that a fitted estimator leaves behind."""
+    """Yield (place, bytes or text) for all that a fitted estimator leaves behind."""
     release = model.release_
     release.save(folder / "release.zip")
     release.latent(POINTS, return_cov=True)
     table = release.to_frame(POINTS)
     modules = [m for name, m in sys.modules.items() if name.split(".")[0] == "cloakgp"]
-    return {
-        "objects": contents(model),
-        "pickle of the estimator": pickled(model),
-        "pickle of the release": pickled(release),
-        "pickle of the noisy sketch": pickled(release.noisy),
-        "texts": "".join(
-            map(str, [repr(model), str(model), repr(release), release.verify(), vars(release)])
-        ),
-        "statement": release.statement(),
-        "what was learnt": release.hyperparameters.to_csv(float_format="%.17g"),
-        "check": repr(release.check()) if release.facts.decode == "bayes" else "",
-        "html": model._repr_html_(),
-        "file": (folder / "release.zip").read_bytes(),
-        "table": table.to_csv(float_format="%.17g"),
-        "predictions": contents(release.predict(POINTS), release.sample_y(POINTS, 3), table.values),
-        "intervals": contents(
-            *(release.predict_interval(POINTS, of=of) for of in ("curve", "person"))
-        ),
-        "modules": contents(*(vars(m) for m in modules)),
-    }
+    yield "objects", contents(model)
+    yield "pickle of the estimator", pickled(model)
+    yield "pickle of the release", pickled(release)
+    yield "pickle of the noisy sketch", pickled(release.noisy)
+    texts = [repr(model), str(model), repr(release), release.verify(), vars(release)]
+    yield "texts", "".join(map(str, texts))
+    yield "statement", release.statement()
+    yield "what was learnt", release.hyperparameters.to_csv(float_format="%.17g")
+    yield "check", repr(release.check()) if release.facts.decode == "bayes" else ""
+    yield "html", model._repr_html_()
+    yield "file", (folder / "release.zip").read_bytes()
+    yield "table", table.to_csv(float_format="%.17g")
+    drawn = release.predict(POINTS), release.sample_y(POINTS, 3), table.values
+    yield "predictions", contents(*drawn)
+    ends = (release.predict_interval(POINTS, of=of) for of in ("curve", "person"))
+    yield "intervals", contents(*ends)
+    yield "modules", contents(*(vars(m) for m in modules))
+
+
+def found_in(places, wanted):
+    """Yield every (place, what) that is found, as soon as it is."""
+    return ((place, what) for place, data in places for what in search(data, wanted))
+
+
+def all_leaks(model, y, folder):
+    """Yield every (place, what) in which y was found."""
+    wanted = needles(y, model.release_.sketch, model.release_.spec.budget)
+    return found_in(everything(model, folder), wanted)
 
 
 def leaks(model, y, folder):
     """Return every (place, what) in which y was found."""
-    wanted = needles(y, model.release_.sketch, model.release_.spec.budget)
-    places = everything(model, folder)
-    return [(place, what) for place, data in places.items() for what in search(data, wanted)]
+    return list(all_leaks(model, y, folder))
 
 
 CASES = {
@@ -294,10 +300,10 @@ def test_a_fit_of_several_outputs_leaves_nothing_of_them(kind, whole, tmp_path):
     table = np.round(table).astype(np.int64) if whole else table
     learn = "auto" if kind == "numpy" and not whole else False
     model = PrivateGPRegressor(bounds=(LO, HI), learn=learn).fit(X, TABLES[kind](table))
-    places = everything(model, tmp_path)
+    places = list(everything(model, tmp_path))
     for column in table.T:
         wanted = needles(column, model.release_.sketch, model.release_.spec.budget)
-        assert [(p, w) for p, data in places.items() for w in search(data, wanted)] == []
+        assert list(found_in(places, wanted)) == []
 
 
 @pytest.mark.parametrize("name", ["columns", "column_names", "name", "shape_", "dtypes_"])
@@ -355,7 +361,7 @@ def test_the_search_finds_a_planted_leak(case, tmp_path):
     y = FLOATS.copy()
     model = PrivateGPRegressor(bounds=(LO, HI), learn=False).fit(X, y)
     PLANTED[case](model, y)
-    assert leaks(model, FLOATS, tmp_path)
+    assert any(all_leaks(model, FLOATS, tmp_path))  # one is enough
 
 
 @pytest.mark.parametrize(
@@ -619,11 +625,14 @@ def label_needles(codes, names, sketch=None, budget=BUDGET):
     return found
 
 
-def label_leaks(model, codes, names, folder):
-    places = everything(model, folder)
+def all_label_leaks(model, codes, names, folder):
     sketches, budget = [part.sketch for part in model.release_.parts], model.release_.spec.budget
     wanted = [n for sketch in sketches for n in label_needles(codes, names, sketch, budget)]
-    return [(place, what) for place, data in places.items() for what in search(data, wanted)]
+    return found_in(everything(model, folder), wanted)
+
+
+def label_leaks(model, codes, names, folder):
+    return list(all_label_leaks(model, codes, names, folder))
 
 
 @pytest.fixture
@@ -700,9 +709,10 @@ def test_the_search_finds_planted_labels(case, mechanism, tmp_path):
     names = np.sort(NAMES)
     model = PrivateGPClassifier(16.0 * RBF(3.0), classes=names.tolist(), mechanism=mechanism)
     model.fit(X, names[CODES])
-    assert label_leaks(model, CODES, names, tmp_path) == []
+    if case == "labels":  # the same fit in all cases
+        assert label_leaks(model, CODES, names, tmp_path) == []
     PLANTED_LABELS[case](model, CODES, names)
-    assert label_leaks(model, CODES, names, tmp_path)
+    assert any(all_label_leaks(model, CODES, names, tmp_path))
 
 
 COUNT_CASES = {
@@ -727,11 +737,11 @@ def test_a_fit_leaves_nothing_of_its_counts(case, tmp_path):
     options, y, data = COUNT_CASES[case]
     model = PrivateGPCountRegressor(1.0 * RBF(3.0), cap=HI, **options).fit(X, y, **data)
     assert model.release_.private
-    places = everything(model, tmp_path)
+    places = list(everything(model, tmp_path))
     for part in model.release_.parts:
         wanted = needles(WHOLE, part.sketch)
         wanted += count_needles(WHOLE, part.sketch, model.release_.spec.budget)
-        assert [(p, w) for p, data in places.items() for w in search(data, wanted)] == []
+        assert list(found_in(places, wanted)) == []
 
 
 SECRETS = [f"secret{v}" for v in WHOLE.tolist()]

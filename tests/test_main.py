@@ -103,6 +103,17 @@ def test_libraries_are_loaded_where_they_are_used(code, unneeded):
     assert not unneeded & set(done.stdout.split())
 
 
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_looked_for_after_loading_if_it_was_before(collecting):
+    code = (
+        f"import gc; gc.enable() if {collecting} else gc.disable(); count = gc.get_stats(); "
+        "from cloakgp import privacy; "
+        f"assert gc.isenabled() is {collecting}; "
+        "assert gc.get_stats()[2]['collections'] == count[2]['collections']"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs a clock of child processes")
 def test_the_version_takes_a_fraction_of_a_second():
     def seconds():

@@ -4,6 +4,11 @@ Each person has public inputs and a private output, scaled to u in [0, 1].  The 
 from the outputs that ever leaves the process is a *sketch*, s = T u + σ z: a few noisy sums, with
 every column of T of length at most 1.  So σ depends on (ε, δ) alone, and everything else, from
 choosing T to any number of predictions, is public maths that cannot hurt privacy.
+
+The rooms, as a fit walks through them: ``estimators`` (``base`` has ``fit``) hands inputs to
+``data`` and ``gp``, ``design`` chooses T, ``privacy/mechanism/release`` adds the noise, and
+``release`` predicts from s, saves and verifies it.  Around them: ``drawing``, ``plot`` and
+``report`` show it, and ``app`` is what the command line (``cli``) and the pages (``web``) share.
 """
 
 from cloakgp._version import __version__
@@ -78,15 +83,28 @@ _ROOMS = ("gp", "release")
 
 
 def __getattr__(name: str) -> "Any":
-    from importlib import import_module
-
     if name in (*_MODULES, *_ROOMS):
-        return import_module(f"{__name__}.{name}")
+        return _load(name)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(_load(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def _load(name: str) -> "Any":
+    """Import a module of this package and all that it needs."""
+    import gc
+    from importlib import import_module
+
+    # What is loaded stays: looking for garbage among it again and again takes a sixth of the time.
+    looked_for = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(f"{__name__}.{name}")
+    finally:
+        if looked_for:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

@@ -30,7 +30,7 @@ def test_tables_are_within_the_bounds_unless_asked_otherwise():
     assert not raw.equals(inside)
 
 
-def test_a_release_of_three_inputs_has_a_picture_too(tmp_path):
+def test_a_release_of_three_inputs_has_a_picture_too(tmp_path, drawn):
     X = pd.DataFrame(np.random.default_rng(0).uniform(size=(30, 3)), columns=["a", "b", "c"])
     model = PrivateGPRegressor(0.1 * RBF([1.0, 1.0, 1.0]), bounds=(0, 1))
     model.fit(X, 0.9 * X["a"].to_numpy())

@@ -28,7 +28,7 @@ def test_what_is_not_private_is_never_written(data, tmp_path, monkeypatch):
     assert not out.exists()
 
 
-def test_an_old_picture_is_replaced_and_three_inputs_have_one_too(tmp_path):
+def test_an_old_picture_is_replaced_and_three_inputs_have_one_too(tmp_path, drawn):
     path = tmp_path / "people.csv"
     path.write_bytes(to_csv(people().assign(a=range(40), b=range(40))))
     out = tmp_path / "out"

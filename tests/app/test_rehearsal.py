@@ -41,7 +41,7 @@ def test_the_statement_that_is_read_beforehand_is_the_one_that_is_published(data
         assert drafted[title] == published[title]
 
 
-def test_what_a_killed_rehearsal_left_is_removed_by_the_next(data, tmp_path, undrawn):
+def test_what_a_killed_rehearsal_left_is_removed_by_the_next(data, tmp_path):
     out = tmp_path / "out"
 
     def killed():

@@ -15,8 +15,6 @@ from cloakgp.cli.options import in_options
 from cloakgp.errors import ParameterError
 from cloakgp.gp import exact
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 LABELS = ("--task", "classification", "--inputs", "age", "--output", "ill")
 THREE = (*LABELS, "--classes", "a,b,c")
 COUNTS = ("--task", "counts", "--inputs", "age", "--output", "falls", "--cap", "9")

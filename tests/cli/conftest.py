@@ -1,3 +1,13 @@
 """Tables, releases and ledgers that commands are run on."""
 
-from table_fixtures import book, cases, data, saved, soon_settled, undrawn  # noqa: F401
+from table_fixtures import (  # noqa: F401
+    book,
+    cases,
+    data,
+    drawn,
+    plain,
+    saved,
+    seldom_drawn,
+    soon_settled,
+    undrawn,
+)

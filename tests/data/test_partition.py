@@ -156,6 +156,19 @@ def test_whole_numbers_are_gathered_as_all_rows_one_by_one(blocks, sample, monke
     np.testing.assert_array_equal(fast.assign(rows), slow.tree.assign(rows))
 
 
+@pytest.mark.parametrize("repeated", [1, 3, 400])
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.01, 0.0])
+def test_of_a_block_the_rows_with_the_smallest_hashes_are_looked_at(repeated, share):
+    rows = np.repeat(RNG.normal(size=(1 + 2000 // repeated, 2)), repeated, axis=0)
+    hashes = gathering.hash_rows(rows, np.uint64(1))
+    limit = np.uint64(min(share * 2.0**64, 2.0**64 - 2048))
+    found = gathering._some(rows, hashes, limit, 50)
+    expected, people = np.unique(hashes[hashes <= limit], return_counts=True)
+    np.testing.assert_array_equal(found.hashes, expected[:50])
+    np.testing.assert_array_equal(found.people, people[:50])
+    np.testing.assert_array_equal(gathering.hash_rows(found.rows, np.uint64(1)), found.hashes)
+
+
 def test_one_pass_does_where_different_rows_are_few(monkeypatch):
     def twice(*_):
         raise AssertionError("a second pass")

@@ -276,7 +276,7 @@ def for_owners():
 
 @pytest.mark.parametrize("limit", [None, 1, 4, 9])
 def test_bounds_chosen_for_rows_are_not_released_for_owners(for_rows, limit):
-    """Also if max_rows leaves one row of each: the choice has read the others."""
+    """Also if one row of each is left: the choice has read the others."""
     options = {"groups": OWNERS, "max_contributions": limit}
     for refused in (
         lambda: regressor(bounds=for_rows).fit(X, y, **options),
@@ -327,7 +327,7 @@ def test_a_statement_does_not_call_rows_unread_that_the_choice_read(for_owners):
     plan = regressor(bounds=for_owners, **FEW).plan(X, groups=OWNERS, max_contributions=2)
     assert "The choice of bounds before may have counted the rows left out" in plan.summary()
     searched = search_of(for_owners).plan(X, groups=OWNERS, max_contributions=2)
-    assert "may have counted the rows that max_rows leaves out" in searched.summary()
+    assert "may have counted the rows that are left out" in searched.summary()
 
 
 @pytest.mark.slow

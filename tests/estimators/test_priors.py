@@ -7,7 +7,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from cloakgp.data.table import in_bins, read_table
-from cloakgp.estimators.priors import MOST_TO_LEARN_FROM, Fixed, check_inducing, prior_of
+from cloakgp.estimators.priors import MOST_TO_LEARN_FROM, Fixed, check_inducing, choose_prior
 from cloakgp.gp.defaults import NUMBERS, default_lengths
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.sparse import SparseModel, Surrogate
@@ -23,7 +23,7 @@ def prior(noisy=True, noise=None, rows=X, binned=False, unit=10.0, **changes):
     table = read_table(rows)
     if binned:
         table = in_bins(table, default_lengths)
-    return prior_of(settings, table, NUMBERS, unit, FIXED, noisy=noisy, noise=noise)
+    return choose_prior(settings, table, NUMBERS, unit, FIXED, noisy=noisy, noise=noise)
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,17 @@ import os
 import traceback
 from dataclasses import replace
 
-import dask
 import joblib
 import numpy as np
 import pytest
-from cluster import cluster
-from stream_cases import CROWD, Fatal, crowd_in, integers_of
+from stream_cases import CROWD, Fatal, check_nothing_is_spent, crowd_in, integers_of
 
 from cloakgp import BoundsGrid, Ledger, PrivateGPClassifier, PrivateGPRegressor, scan
 from cloakgp.data.blocks.arrays import cut_array, cut_outputs
 from cloakgp.errors import NotPrivateWarning, TableError
 from cloakgp.estimators import steps
 from cloakgp.estimators.bounds import draw_bounds
-from cloakgp.privacy import total_guarantee
 from cloakgp.privacy.choice import bounds as choice
-from cloakgp.privacy.mechanism import bins as core
 
 pytestmark = pytest.mark.filterwarnings("ignore::cloakgp.errors.NotPrivateWarning")
 
@@ -57,27 +53,6 @@ def test_threads_and_processes_give_the_same_integers(backend, expected, tmp_pat
         assert integers_of(*crowd_in(tmp_path)) == expected
 
 
-@pytest.mark.slow
-def test_a_cluster_gives_the_same_integers_and_survives_a_worker(expected, tmp_path, monkeypatch):
-    """A worker that is killed once is replaced; a block that kills them all ends the release."""
-    # First of all: a setting made before its defaults are there would take them along when it ends.
-    pytest.importorskip("distributed", reason="pip install 'cloakgp[dask]'")
-    import dask.dataframe as dd
-
-    X, y = crowd_in(tmp_path / "people")
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    once = replace(y, parts=(*y.parts[:-1], Fatal(y.parts[-1], str(marks), 1)))
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}), cluster():
-        assert integers_of(X, y) == expected
-        frame = dd.read_parquet(tmp_path / "people")
-        assert integers_of(frame[["age"]], frame["height"]) == expected
-        assert integers_of(X, once) == expected
-        assert [path.name for path in marks.iterdir()] == ["0"]
-        always = replace(y, parts=(Fatal(y.parts[0], str(marks), 99), *y.parts[1:]))
-        check_nothing_is_spent(tmp_path, X, y, always, monkeypatch)
-
-
 def test_a_process_that_is_killed_ends_a_release_before_it_is_spent(tmp_path, monkeypatch):
     X, y = crowd_in(tmp_path / "people")
     marks = tmp_path / "marks"
@@ -85,26 +60,6 @@ def test_a_process_that_is_killed_ends_a_release_before_it_is_spent(tmp_path, mo
     fatal = replace(y, parts=(*y.parts[:2], Fatal(y.parts[2], str(marks), 1), *y.parts[3:]))
     with joblib.parallel_config("loky", n_jobs=2):
         check_nothing_is_spent(tmp_path, X, y, fatal, monkeypatch)
-
-
-def check_nothing_is_spent(folder, X, y, fatal, monkeypatch):
-    """Check that ``fatal`` outputs spend nothing, and that good ones are spent once afterwards."""
-    book = Ledger(folder / "budget.ledger").open("people", 1.0, 1e-5, create=True)
-    model = PrivateGPRegressor(
-        bounds=(40, 200), epsilon=1.0, learn=False, ledger=book, dataset="people"
-    )
-    plan = model.plan(X)
-    with monkeypatch.context() as patch:
-        patch.setattr(core, "PATIENCE", 6.0)
-        # joblib may try the block itself in the end, which the block of this test refuses.
-        with pytest.raises(ValueError, match=r"killed|could not be read"):
-            model.fit(X, fatal, plan=plan)
-    assert book.spent("people") == 0.0
-    assert [entry.facts["event"] for entry in book.history()] == ["created", "opened"]
-    assert not hasattr(model, "release_")
-    assert model.fit(X, y, plan=plan).release_.private
-    assert book.spent("people") == total_guarantee(plan.spends, 1e-5) > 0.9999
-    assert [entry.facts["event"] for entry in book.history()][2:] == ["spent"]
 
 
 def test_a_plan_holds_for_the_same_people_in_other_blocks_alone(tmp_path):

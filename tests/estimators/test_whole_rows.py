@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from block_cases import damage, write
-from cluster import cluster
 from matplotlib.figure import Figure
 
 import cloakgp
@@ -39,10 +38,10 @@ from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, gaussian_sigma
 from cloakgp.privacy.mechanism import release as core
 from cloakgp.release.file.archive import write_archive
-from cloakgp.release.statement import in_other_units
+from cloakgp.release.meaning import in_other_units
 from cloakgp.report.settings_toml import settings_toml
 
-pytestmark = pytest.mark.usefixtures("few_settings")
+pytestmark = pytest.mark.usefixtures("few_settings", "coarse_maps")
 
 BOX = {"age": (0, 90), "region": ["north", "south"]}
 POINTS = pd.DataFrame({"age": [5.0, 50.0, 89.0], "region": ["north", "south", "other"]})
@@ -527,15 +526,6 @@ def test_blocks_give_the_integers_of_the_table(source, tmp_path):
 def test_threads_and_processes_give_the_integers_of_the_table(backend, tmp_path):
     with joblib.parallel_config(backend, n_jobs=2):
         assert integers(*scanned(files_of(tmp_path / "people"))) == integers(WIDE, Y)
-
-
-@pytest.mark.slow
-def test_a_cluster_gives_the_integers_of_the_table(tmp_path):
-    pytest.importorskip("distributed", reason="pip install 'cloakgp[dask]'")
-    folder, expected = files_of(tmp_path / "people"), integers(WIDE, Y)
-    with cluster():
-        assert integers(*scanned(folder)) == expected
-        assert integers(*dask_files(folder)) == expected
 
 
 def test_labels_and_counts_come_in_blocks_too(tmp_path):

@@ -19,6 +19,8 @@ from cloakgp.drawing.views import PANEL_PLACES
 from cloakgp.plot.draw import plot_plan, plot_release
 from cloakgp.plot.maps import MAP_MARKS
 
+pytestmark = pytest.mark.usefixtures("coarse_maps")
+
 RNG = np.random.default_rng(0)
 X1 = pd.DataFrame({"age": np.sort(RNG.uniform(0, 80, 40))})
 X2 = pd.DataFrame({"east": RNG.uniform(0, 10, 60), "north": RNG.uniform(0, 5, 60)})

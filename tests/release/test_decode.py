@@ -11,7 +11,7 @@ from cloakgp.release.decode import (
     check_decoding,
     decode,
     measurements,
-    mixtures_of,
+    posterior_mixtures,
 )
 
 X = np.linspace(0.0, 10.0, 12)[:, None]
@@ -37,7 +37,7 @@ def fixed():
 
 def test_every_output_has_its_own_values_and_posterior(numbers, labels, fixed):
     for release, columns in ((numbers, 2), (labels, 3), (fixed, 2)):
-        mixtures = mixtures_of(release)
+        mixtures = posterior_mixtures(release)
         assert len(mixtures) == columns
         for column, mixture in enumerate(mixtures):
             s = measurements(release)[0].s[:, column]
@@ -47,21 +47,21 @@ def test_every_output_has_its_own_values_and_posterior(numbers, labels, fixed):
 
 
 def test_a_fixed_prior_is_a_mixture_of_one(numbers, fixed):
-    assert all(mixture.fixed for mixture in mixtures_of(fixed))
-    assert not any(mixture.fixed for mixture in mixtures_of(numbers))
+    assert all(mixture.fixed for mixture in posterior_mixtures(fixed))
+    assert not any(mixture.fixed for mixture in posterior_mixtures(numbers))
 
 
 def test_posteriors_are_found_once_and_can_be_found_anew(numbers):
-    assert mixtures_of(numbers) is mixtures_of(numbers)
+    assert posterior_mixtures(numbers) is posterior_mixtures(numbers)
     anew = decode(numbers.spec, measurements(numbers))
-    assert anew is not mixtures_of(numbers)
-    np.testing.assert_array_equal(anew[0].mean(POINTS), mixtures_of(numbers)[0].mean(POINTS))
+    assert anew is not posterior_mixtures(numbers)
+    np.testing.assert_array_equal(anew[0].mean(POINTS), posterior_mixtures(numbers)[0].mean(POINTS))
 
 
 def test_another_specification_gives_other_posteriors_of_the_same_values(numbers, fixed):
     found = decode(fixed.spec, measurements(numbers))
     assert [mixture.fixed for mixture in found] == [True, True]
-    np.testing.assert_array_equal(found[0].s, mixtures_of(numbers)[0].s)
+    np.testing.assert_array_equal(found[0].s, posterior_mixtures(numbers)[0].s)
 
 
 def test_a_release_that_cannot_be_decoded_is_noticed(numbers, labels):

@@ -6,7 +6,7 @@ from gp_reference import bayes_posterior, exact_joint
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
-from cloakgp.release.forecast import LIKELY, cases_of, members_of
+from cloakgp.release.forecast import LIKELY, forecast_cases, outlook_settings
 
 X = np.linspace(0, 10, 25)[:, None]
 POINTS = np.array([[1.0], [4.5], [9.0]])
@@ -19,7 +19,7 @@ MODELS = {
 
 def cases(model):
     plan = model.plan(X)
-    return plan, cases_of(plan.spec, members_of(plan.spec), plan.sketch.rounded)
+    return plan, forecast_cases(plan.spec, outlook_settings(plan.spec), plan.sketch.rounded)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -30,13 +30,13 @@ def test_shares_sum_to_one_and_nothing_is_told_beyond_the_floor(name):
         total, floor = case.variances(POINTS)
         assert np.all((floor >= 0.0) & (floor <= total))
     steps = 1 if name == "numbers" else len(LIKELY)
-    assert len(found) == steps * len(members_of(plan.spec))
+    assert len(found) == steps * len(outlook_settings(plan.spec))
 
 
 def test_each_case_is_the_posterior_of_its_setting():
     plan, found = cases(MODELS["numbers"])
     T, sigma = plan.sketch.rounded, plan.spec.noise_std
-    for member, case in zip(members_of(plan.spec), found, strict=True):
+    for member, case in zip(outlook_settings(plan.spec), found, strict=True):
         (_, variance), model = member.model.parts[0], member.model
         kernel = variance * model.parts[0][0].kernel + ConstantKernel(model.level)
         joint = exact_joint(kernel, X, model.noise_variance, POINTS)

@@ -12,7 +12,7 @@ from cloakgp import (
     PrivateGPRegressor,
     PrivateGridSearch,
 )
-from cloakgp.release.decode import mixtures_of
+from cloakgp.release.decode import posterior_mixtures
 from cloakgp.release.posterior import Posterior, check_interval, count_quantile, likely_classes
 
 pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
@@ -72,7 +72,7 @@ def test_an_interval_of_the_curve_has_its_probability(fitted):
         low, high = (np.log(end) - np.log1p(-end) for end in (low, high))
     elif kind == "counts":
         low, high = np.log(low), np.log(high)
-    for c, mixture in enumerate(mixtures_of(model.release_)):
+    for c, mixture in enumerate(posterior_mixtures(model.release_)):
         mean, std = mixture.means(POINTS), np.sqrt(mixture.variances(POINTS))
         for end, share in ((low[:, c], 0.05), (high[:, c], 0.95)):
             below = mixture.weights @ ndtr((end - mean) / std)
@@ -92,7 +92,7 @@ def test_an_interval_of_new_people_has_its_share_of_simulated_ones():
     """Drawn as the model says: a setting, f under it, and noise; 4 standard errors (1 in 10^4)."""
     model = KINDS["numbers"](epsilon=5.0)
     low, high = model.predict_interval(POINTS, 0.8, of="person")
-    (mixture,), rng, count = mixtures_of(model.release_), np.random.default_rng(1), 20_000
+    (mixture,), rng, count = posterior_mixtures(model.release_), np.random.default_rng(1), 20_000
     which = rng.choice(len(mixture.weights), size=count, p=mixture.weights)
     std = np.sqrt(mixture.variances(POINTS) + mixture.scatters[:, None])
     drawn = mixture.means(POINTS)[which] + std[which] * rng.standard_normal((count, 7))

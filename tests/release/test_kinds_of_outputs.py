@@ -10,7 +10,7 @@ import pytest
 
 import cloakgp
 from cloakgp.errors import ReleaseFileError
-from cloakgp.release.outputs import OUTCOMES, Counts, Labels, Numbers, Said
+from cloakgp.release.outputs import OUTCOMES, Counts, Labels, Numbers, StoredOutcome
 
 SOURCE = Path(cloakgp.__file__).parent
 KINDS = {
@@ -21,10 +21,10 @@ KINDS = {
 }
 COLUMNS = {"numbers": 2, "two classes": 1, "three classes": 3, "counts": 1}
 SAID = {
-    "numbers": Said([0.0], [1.0], None, 0.1, 1),
-    "two classes": Said([0.0], [1.0], ["no", "yes"], None, 2),
-    "three classes": Said([0.0] * 3, [1.0] * 3, [0, 1, 2], None, 1),
-    "counts": Said([0.0], [9.0], None, None, 1),
+    "numbers": StoredOutcome([0.0], [1.0], None, 0.1, 1),
+    "two classes": StoredOutcome([0.0], [1.0], ["no", "yes"], None, 2),
+    "three classes": StoredOutcome([0.0] * 3, [1.0] * 3, [0, 1, 2], None, 1),
+    "counts": StoredOutcome([0.0], [9.0], None, None, 1),
 }
 
 #: The literal of the file's schema and the settings of the command line may name tasks.
@@ -77,22 +77,34 @@ def test_a_file_says_again_what_was_written(kind):
 
 
 WRONG = {
-    "several parts of a regression": (Numbers, Said([0.0], [1.0], None, 0.1, 2), "one part"),
-    "no noise variance": (Numbers, Said([0.0], [1.0], None, None, 1), "lacks"),
-    "classes of numbers": (Numbers, Said([0.0], [1.0], [0, 1], 0.1, 1), "do not belong"),
-    "noise variance of labels": (Labels, Said([0.0], [1.0], [0, 1], 0.1, 1), "no meaning"),
-    "no classes": (Labels, Said([0.0], [1.0], None, None, 1), "classes must be a list"),
-    "one class": (Labels, Said([0.0], [1.0], [0], None, 1), "two or more"),
-    "mixed classes": (Labels, Said([0.0], [1.0], [0, "a"], None, 1), "one kind"),
-    "equal classes": (Labels, Said([0.0], [1.0], [1, 1.0], None, 1), "two or more"),
-    "a huge class": (Labels, Said([0.0], [1.0], [0, 1e300], None, 1), "a class"),
-    "a column too many": (Labels, Said([0.0] * 2, [1.0] * 2, [0, 1], None, 1), "indicators"),
-    "indicators beyond one": (Labels, Said([0.0], [2.0], [0, 1], None, 1), "indicators"),
-    "noise variance of counts": (Counts, Said([0.0], [9.0], None, 0.1, 1), "no meaning"),
-    "classes of counts": (Counts, Said([0.0], [9.0], [0, 1], None, 1), "do not belong"),
-    "counts from one": (Counts, Said([1.0], [9.0], None, None, 1), "not 0 and one cap"),
-    "a cap below one": (Counts, Said([0.0], [0.5], None, None, 1), "cap"),
-    "a cap that is no whole number": (Counts, Said([0.0], [1.5], None, None, 1), "whole number"),
+    "several parts of a regression": (
+        Numbers,
+        StoredOutcome([0.0], [1.0], None, 0.1, 2),
+        "one part",
+    ),
+    "no noise variance": (Numbers, StoredOutcome([0.0], [1.0], None, None, 1), "lacks"),
+    "classes of numbers": (Numbers, StoredOutcome([0.0], [1.0], [0, 1], 0.1, 1), "do not belong"),
+    "noise variance of labels": (Labels, StoredOutcome([0.0], [1.0], [0, 1], 0.1, 1), "no meaning"),
+    "no classes": (Labels, StoredOutcome([0.0], [1.0], None, None, 1), "classes must be a list"),
+    "one class": (Labels, StoredOutcome([0.0], [1.0], [0], None, 1), "two or more"),
+    "mixed classes": (Labels, StoredOutcome([0.0], [1.0], [0, "a"], None, 1), "one kind"),
+    "equal classes": (Labels, StoredOutcome([0.0], [1.0], [1, 1.0], None, 1), "two or more"),
+    "a huge class": (Labels, StoredOutcome([0.0], [1.0], [0, 1e300], None, 1), "a class"),
+    "a column too many": (
+        Labels,
+        StoredOutcome([0.0] * 2, [1.0] * 2, [0, 1], None, 1),
+        "indicators",
+    ),
+    "indicators beyond one": (Labels, StoredOutcome([0.0], [2.0], [0, 1], None, 1), "indicators"),
+    "noise variance of counts": (Counts, StoredOutcome([0.0], [9.0], None, 0.1, 1), "no meaning"),
+    "classes of counts": (Counts, StoredOutcome([0.0], [9.0], [0, 1], None, 1), "do not belong"),
+    "counts from one": (Counts, StoredOutcome([1.0], [9.0], None, None, 1), "not 0 and one cap"),
+    "a cap below one": (Counts, StoredOutcome([0.0], [0.5], None, None, 1), "cap"),
+    "a cap that is no whole number": (
+        Counts,
+        StoredOutcome([0.0], [1.5], None, None, 1),
+        "whole number",
+    ),
 }
 
 

@@ -7,8 +7,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from cloakgp.gp.exact import ExactModel
 from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
 from cloakgp.gp.likelihoods import Bernoulli, Poisson
+from cloakgp.release import mixture as mixtures
 from cloakgp.release.decoder import Decoder, Newton
-from cloakgp.release.mixture import MOST_SETTLED, settle_settings
+from cloakgp.release.mixture import MOST_SETTLED, FirstStep, settle_settings
 
 N, R = 40, 6
 RNG = np.random.default_rng(0)
@@ -75,3 +76,26 @@ def test_only_the_most_promising_settings_are_settled():
     newton = newton_of(models[0], likelihood, width)
     mixture = settle_settings(newton, models, np.full(30, 1.0 / 30.0), s, start)
     assert 1 <= len(mixture.decoders) <= MOST_SETTLED
+
+
+def test_columns_with_equal_starts_share_their_first_step(monkeypatch):
+    likelihood, width = LIKELIHOODS["classes"]
+    models = [ScaledModel([(SHAPES[j], a)], c, 0.5) for j, a, c in SETTINGS]
+    s, start = published(likelihood, width, np.random.default_rng(1)), np.full(N, 0.3)
+    columns = [(s, start), (0.5 * s, start), (s, start + 0.1)]
+    alone = [
+        settle_settings(newton_of(models[0], likelihood, width), models, PRIOR, *each)
+        for each in columns
+    ]
+    made, decoders_of_settings = [], mixtures.decoders_of_settings
+    monkeypatch.setattr(
+        mixtures,
+        "decoders_of_settings",
+        lambda *given: made.append(1) or decoders_of_settings(*given),
+    )
+    first = FirstStep()
+    for (told, begin), expected in zip(columns, alone, strict=True):
+        newton = newton_of(models[0], likelihood, width)
+        found = settle_settings(newton, models, PRIOR, told, begin, first)
+        np.testing.assert_array_equal(found.mean(POINTS), expected.mean(POINTS))
+    assert len(made) == 2  # the third column starts elsewhere

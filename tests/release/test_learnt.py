@@ -16,7 +16,7 @@ from cloakgp import (
     Release,
 )
 from cloakgp.errors import NotPrivateWarning
-from cloakgp.release.decode import mixtures_of
+from cloakgp.release.decode import posterior_mixtures
 from cloakgp.release.diagnostics import FitCheck, has_default_family
 
 N = 60
@@ -104,7 +104,7 @@ def test_a_loaded_release_says_the_same_to_the_last_bit(kind, tmp_path):
     assert loaded.spec.family == release.spec.family
     for ours, theirs in zip(numbers(kind), numbers_of(loaded), strict=True):
         np.testing.assert_array_equal(theirs, ours)
-    for one, other in zip(mixtures_of(release), mixtures_of(loaded), strict=True):
+    for one, other in zip(posterior_mixtures(release), posterior_mixtures(loaded), strict=True):
         assert one.settings == other.settings
         np.testing.assert_array_equal(one.weights, other.weights)
     assert loaded.hyperparameters.equals(release.hyperparameters)

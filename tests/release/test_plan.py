@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import RBF
 from cloakgp import Plan, PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.privacy import Noise, gaussian_sigma
 from cloakgp.release.decode import decoder_for
-from cloakgp.release.plan import NEARLY
+from cloakgp.release.plan import COMPARED_GAP
 
 N = 20
 X = np.random.default_rng(0).uniform(0, 10, (N, 1))
@@ -419,7 +419,7 @@ def test_nearly_the_plan_at_another_budget_is_found_from_this_one(epsilon):
     plan = estimator().plan(X)
     near, exact = plan.near(epsilon), plan.at_epsilon(epsilon)
     assert near.epsilon == epsilon
-    assert near.gap <= NEARLY
+    assert near.gap <= COMPARED_GAP
     assert near.forecast_rmse == pytest.approx(exact.forecast_rmse, rel=0.01)
 
 

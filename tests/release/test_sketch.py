@@ -9,6 +9,7 @@ from input_cases import ESTIMATORS, A, N
 from cloakgp import PrivateGPRegressor
 from cloakgp.privacy import absolute_sensitivity, squared_sensitivity
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
+from cloakgp.release import sketch as module
 from cloakgp.release.decode import decoders_for, prior_weights
 from cloakgp.release.mixture import Mixture
 from cloakgp.release.sketch import COARSE_BITS, choose_design, make_sketch
@@ -48,6 +49,28 @@ def test_where_hyperparameters_are_learnt_the_design_looks_beyond_a_few_points(l
     assert (choose_design(spec).rank > 1) is learnt
     assert choose_design(replace(spec, beyond=None)).rank == 1
     assert model.plan(X).spec.beyond is None  # the workload is everybody
+
+
+@pytest.mark.parametrize("inputs", [1, 3])
+def test_where_a_learnt_prior_buys_few_cells_there_are_fewer_and_larger_ones(inputs, monkeypatch):
+    """Only there: with a kernel of one's own cells are those of the forecast."""
+    people = np.random.default_rng(0).uniform(size=(300, inputs))
+    settings = {"bounds": (0, 1), "epsilon": 0.1, "mechanism": "laplace"}
+    models = [PrivateGPRegressor(**settings, learn=learn) for learn in ("auto", False)]
+    specs = [model.plan(people).spec for model in models]
+    found = [choose_design(spec).rank for spec in specs]
+    monkeypatch.setattr(module, "CELL_NOISE", 1.0)
+    plain = [choose_design(spec).rank for spec in specs]
+    assert 1 <= found[0] < plain[0]
+    assert found[1] == plain[1]
+
+
+def test_where_one_input_buys_more_cells_they_are_those_of_the_forecast(monkeypatch):
+    model = PrivateGPRegressor(bounds=(0, 1), epsilon=3.0, mechanism="laplace")
+    spec = model.plan(np.random.default_rng(0).uniform(size=(300, 1))).spec
+    found = choose_design(spec).T
+    monkeypatch.setattr(module, "CELL_NOISE", 1.0)
+    assert np.array_equal(found, choose_design(spec).T)
 
 
 def test_naming_the_points_that_matter_does_not_lose_accuracy_there():

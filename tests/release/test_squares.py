@@ -10,12 +10,12 @@ from cloakgp import PrivateGPRegressor, Release
 from cloakgp.errors import ReleaseFileError
 from cloakgp.gp.exact import ExactModel
 from cloakgp.release import squares as module
-from cloakgp.release.decode import decoders_for, measurements, mixtures_of, prior_weights
+from cloakgp.release.decode import decoders_for, measurements, posterior_mixtures, prior_weights
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.file.manifest import check_fields
 from cloakgp.release.mixture import Mixture
 from cloakgp.release.spec import Part
-from cloakgp.release.squares import Squares, group_people, moments, squares_of, weigh_noise
+from cloakgp.release.squares import Squares, group_people, moments, read_squares, weigh_noise
 
 LO, WIDTH, MEAN, NOISE, SIGMA = -3.0, 10.0, 1.2, 0.8, 1.5
 KERNEL = ConstantKernel(2.0) * RBF(1.5)
@@ -151,7 +151,7 @@ def without(release):
 
 
 def scatter(release):
-    mixture = mixtures_of(release)[0]
+    mixture = posterior_mixtures(release)[0]
     return float(np.sqrt(mixture.weights @ mixture.scatters))
 
 
@@ -258,4 +258,4 @@ def test_people_at_places_have_squares_too():
 def test_a_sketch_without_anybody_says_nothing(fitted):
     release = fitted[2]
     nobody = replace(release.sketch, matrix=np.zeros_like(release.sketch.matrix))
-    assert squares_of(Part(nobody, release.noisy), None) == []
+    assert read_squares(Part(nobody, release.noisy), None) == []

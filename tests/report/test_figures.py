@@ -1,12 +1,14 @@
 """Every kind of release has its picture, with what it shows in words."""
 
+import re
+
 import pytest
 from report_cases import case
 
 from cloakgp.drawing import views
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.drawing.views import describe_inputs
-from cloakgp.report.figures import figures, shown_inputs
+from cloakgp.report.figures import SIDE, attacker, figures, shown_inputs
 from cloakgp.report.html import Html
 
 
@@ -56,3 +58,11 @@ def test_of_too_many_inputs_the_page_says_which_are_shown(monkeypatch):
 def test_every_picture_of_a_trial_is_stamped():
     assert drawn("not private").count("NOT PRIVATE") == 2  # wide and narrow
     assert "NOT PRIVATE" not in drawn("curve")
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.554, 0.75, 1.0])
+def test_the_orange_squares_add_up_to_what_the_release_adds(chance):
+    drawn = attacker(chance)
+    widths = re.findall(r'width="([\d.]+)" height="[\d.]+" class="cell-extra"', drawn)
+    assert sum(map(float, widths)) / SIDE == pytest.approx(100.0 * chance - 50.0, abs=0.01)
+    assert drawn.count('class="cell-coin"') == 50

@@ -5,7 +5,7 @@ import pytest
 from report_cases import CASES, LINE, NUMBERS, ON_A_GRID, case
 
 from cloakgp import PrivateGPRegressor
-from cloakgp.release.decode import mixtures_of
+from cloakgp.release.decode import posterior_mixtures
 from cloakgp.report import model as room
 from cloakgp.report.model import page_model
 
@@ -20,7 +20,7 @@ def places(release):
 def test_means_and_variances_of_every_setting_are_those_of_the_release(name):
     release, points = case(name), places(case(name))
     model = page_model(release)
-    for column, mixture in zip(model.columns, mixtures_of(release), strict=True):
+    for column, mixture in zip(model.columns, posterior_mixtures(release), strict=True):
         means, variances = model.moments(column, points)
         scale = mixture.variances(points).max()
         np.testing.assert_allclose(means, mixture.means(points), atol=1e-10 * scale**0.5)
@@ -68,4 +68,5 @@ def test_a_single_number_is_enough_and_far_away_the_prior_is_left():
     release = PrivateGPRegressor(**NUMBERS, rank=1).fit(LINE, np.full(len(LINE), 99.0)).release_
     model = page_model(release)
     means, _ = model.moments(model.columns[0], np.array([[1e6]]))
-    np.testing.assert_allclose(means, mixtures_of(release)[0].means(np.array([[1e6]])), rtol=1e-9)
+    expected = posterior_mixtures(release)[0].means(np.array([[1e6]]))
+    np.testing.assert_allclose(means, expected, rtol=1e-9)

@@ -17,10 +17,10 @@ from cloakgp.app.tables.owners import NO_OWNERS, RepeatedOwner
 from cloakgp.cli.terminal import ask, confirm
 from cloakgp.errors import CommandError
 from cloakgp.privacy import Spend
+from cloakgp.release.meaning import in_other_units, relation
 from cloakgp.release.plan import Plan
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.search_plan import SearchPlan
-from cloakgp.release.statement import in_other_units, relation
 
 
 def check_consent(yes: bool) -> None:

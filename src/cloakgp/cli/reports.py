@@ -22,11 +22,12 @@ from cloakgp.data.partition import describe_bins
 from cloakgp.errors import listed, printable
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.compared import OF_DATA
+from cloakgp.release.meaning import guess_at, in_other_units, relation
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
 from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import certificate, guess_at, in_other_units, relation
+from cloakgp.release.statement import certificate
 from cloakgp.release.summary import NAME_OWNERS
 from cloakgp.release.verify import VerificationReport
 

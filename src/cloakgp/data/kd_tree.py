@@ -9,6 +9,7 @@ import heapq
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class Tree:
 
     def assign(self, rows: Array) -> NDArray[np.intp]:
         """Return the number of the leaf of each of ``rows`` (n, d)."""
-        return self.numbers[self.leaves(rows.T)]
+        return self._find(rows.T, self.numbers)
 
     @cached_property
     def _ranks(self) -> tuple[_Rank, ...]:
@@ -76,19 +77,26 @@ class Tree:
 
     def leaves(self, features: Array) -> NDArray[np.intp]:
         """Return the node at which each column of ``features`` (d, n) ends."""
-        step, people = PEOPLE_AT_A_TIME, features.shape[1]
-        few = people < math.prod(self._ways) or math.prod(self._ways) > MOST_WAYS
-        found = self._walk if few else self._look_up
-        cuts = range(0, people, step)
-        some = [found(features[:, cut : cut + step]) for cut in cuts]
-        return np.concatenate(some) if some else np.zeros(0, dtype=np.intp)
+        return self._find(features, np.arange(len(self.which)))
 
-    def _look_up(self, features: Array) -> NDArray[np.intp]:
-        at = np.zeros(features.shape[1], dtype=np.intp)
-        for j, rank in enumerate(self._ranks):
-            at *= self._ways[j]
-            at += rank.of(features[j])
-        return self._leaf_by_ranks.ravel()[at]
+    def _find(self, features: Array, names: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the name of the node at which each column of ``features`` ends."""
+        step, people, ways = PEOPLE_AT_A_TIME, features.shape[1], math.prod(self._ways)
+        few = people < ways or ways > MOST_WAYS
+        by_ranks = None if few else names[self._leaf_by_ranks.ravel()]
+        found = np.empty(people, dtype=np.intp)
+        for cut in range(0, people, step):
+            some = features[:, cut : cut + step]
+            at = self._walk(some) if by_ranks is None else self._ranks_of(some)
+            np.take(names if by_ranks is None else by_ranks, at, out=found[cut : cut + step])
+        return found
+
+    def _ranks_of(self, features: Array) -> NDArray[np.integer[Any]]:
+        """Return for each column of ``features`` a number for its ranks."""
+        at = self._ranks[0].of(features[0])
+        for j in range(1, len(self._ranks)):
+            at = at * self._ways[j] + self._ranks[j].of(features[j])
+        return at
 
     def _walk(self, features: Array) -> NDArray[np.intp]:
         flat = features.T.ravel()
@@ -131,7 +139,7 @@ class _Rank:
                 self._cells = low, scale, before, at
                 return
 
-    def of(self, x: Array) -> NDArray[np.intp]:
+    def of(self, x: Array) -> NDArray[np.integer[Any]]:
         """Return the rank of each x (n,)."""
         if self._cells is None:
             return np.searchsorted(self.thresholds, x, side="left")
@@ -142,7 +150,7 @@ class _Rank:
         rank = before[cell]
         for one in at:
             rank += x > one[cell]
-        return rank.astype(np.intp)
+        return rank
 
 
 def _cells_of(x: Array, low: float, scale: float, last: int) -> NDArray[np.intp]:

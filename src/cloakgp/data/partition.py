@@ -57,7 +57,7 @@ LOOK_KEY = 0x452821E638D01377
 FIRST_ROWS, MOST_WHOLE, FEW_SHARE = 64, 2.0**52, 8
 #: Rows whose hashes are summed at a time; and in a block first the rows with the smallest hashes
 #: are looked at, so many times as many as are wanted.
-HASHED_AT_A_TIME, SPARE = 1 << 14, 2
+HASHED_AT_A_TIME, SPARE = 1 << 14, 1.05
 
 
 class PublicPart(Protocol):
@@ -290,6 +290,8 @@ def _joined(found: Sequence[_Rows]) -> _Rows:
 
 def _merged(found: _Rows, most: int | None = None) -> _Rows:
     """Return different rows by their hashes, then by what they hold, at most so many."""
+    if not len(found.hashes):
+        return found
     order = np.argsort(found.hashes, kind="stable")
     rows, people, hashes = found.rows[order], found.people[order], found.hashes[order]
     same, differ = hashes[1:] == hashes[:-1], np.any(rows[1:] != rows[:-1], axis=1)
@@ -303,20 +305,23 @@ def _merged(found: _Rows, most: int | None = None) -> _Rows:
 
 
 def _bucket(hashes: Hashes) -> NDArray[np.int64]:
-    return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.int64)
+    return (hashes >> np.uint64(64 - HASH_BITS)).view(np.int64)  # below 2^16
 
 
-def _some(rows: Array, hashes: Hashes, chosen: NDArray[np.bool_], most: int | None) -> _Rows:
-    if not chosen.any():
-        return _Rows(rows[:0], np.zeros(0, dtype=np.int64), hashes[:0])
-    if most is not None and SPARE * most < np.count_nonzero(chosen):
-        # The smallest hashes are enough if there are so many different rows among them.
-        limit = np.partition(hashes, SPARE * most - 1)[SPARE * most - 1]
-        few = _some(rows, hashes, hashes <= limit, None)
-        if len(few.rows) >= most:
-            return _Rows(few.rows[:most], few.people[:most], few.hashes[:most])
-    ones = np.ones(int(chosen.sum()), dtype=np.int64)
-    return _merged(_Rows(rows[chosen], ones, hashes[chosen]), most)
+def _some(rows: Array, hashes: Hashes, limit: np.uint64, most: int) -> _Rows:
+    """Return the ``most`` different rows with the smallest hashes, of those up to ``limit``."""
+    # Where most rows are different, a few more than are wanted are enough: hashes are uniform.
+    share = SPARE * most / max(len(rows), 1)
+    if share < 1.0:
+        enough = min(limit, np.uint64(share * 2.0**64))
+        few = _merged(_chosen(rows, hashes, np.flatnonzero(hashes <= enough)), most)
+        if enough == limit or len(few.rows) == most:
+            return few
+    return _merged(_chosen(rows, hashes, np.flatnonzero(hashes <= limit)), most)
+
+
+def _chosen(rows: Array, hashes: Hashes, some: NDArray[np.intp]) -> _Rows:
+    return _Rows(rows[some], np.ones(len(some), dtype=np.int64), hashes[some])
 
 
 def _look(part: PublicPart, limit: np.uint64, most: int) -> _Look:
@@ -325,7 +330,7 @@ def _look(part: PublicPart, limit: np.uint64, most: int) -> _Look:
     if few is None:
         hashes, looked = _hash_and_sum(rows)
         buckets = np.bincount(_bucket(hashes), minlength=1 << HASH_BITS)
-        found = _some(rows, hashes, hashes <= limit, most)
+        found = _some(rows, hashes, limit, most)
     else:
         hashes, looked = _hash_and_sum(few.rows, few.people)
         buckets = np.bincount(_bucket(hashes), few.people, minlength=1 << HASH_BITS)
@@ -337,7 +342,9 @@ def _look(part: PublicPart, limit: np.uint64, most: int) -> _Look:
 def _rows_in(part: PublicPart, buckets: NDArray[np.intp]) -> _Rows:
     rows = _read(part)
     hashes = hash_rows(rows, np.uint64(LOOK_KEY))
-    return _some(rows, hashes, np.isin(_bucket(hashes), buckets), None)
+    wanted = np.zeros(1 << HASH_BITS, dtype=bool)
+    wanted[buckets] = True
+    return _merged(_chosen(rows, hashes, np.flatnonzero(wanted[_bucket(hashes)])))
 
 
 class Different(NamedTuple):

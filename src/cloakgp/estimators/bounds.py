@@ -28,7 +28,8 @@ from cloakgp.privacy import Budget, Ledger, Noise, Spend
 from cloakgp.privacy.choice.bounds import Held, Outputs, most_rows, pair_spends, select_bounds
 from cloakgp.privacy.mechanism.numbers import as_whole
 from cloakgp.release.bounds_plan import BoundsGrid, BoundsPlan, cached_total
-from cloakgp.release.card import card, guarantee_words
+from cloakgp.release.card import card
+from cloakgp.release.meaning import guarantee_words
 from cloakgp.release.spec import ChosenBounds
 from cloakgp.threads import single_threaded
 

@@ -17,7 +17,7 @@ from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
 from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.parameters import documented
-from cloakgp.estimators.priors import Fixed, prior_of
+from cloakgp.estimators.priors import Fixed, choose_prior
 from cloakgp.estimators.whole_rows import refuse_rows
 from cloakgp.gp.defaults import LOG_ODDS
 from cloakgp.gp.sparse import Approximation
@@ -285,7 +285,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self, table: Table, declared: tuple[Any, ...], budget: Budget
     ) -> tuple[Any, dict[str, Any]]:
         columns, fixed = Labels(declared).columns, Fixed(PRIOR_STD, noise=1.0)
-        prior = prior_of(self, table, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0)
+        prior = choose_prior(self, table, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0)
         return prior, {
             "lo": np.zeros(columns),
             "hi": np.ones(columns),

@@ -17,7 +17,7 @@ from cloakgp.data.table import Table, exposure_in_blocks
 from cloakgp.errors import ParameterError
 from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.parameters import accepts_max_rows, documented
-from cloakgp.estimators.priors import Fixed, prior_of
+from cloakgp.estimators.priors import Fixed, choose_prior
 from cloakgp.gp.defaults import LOG_RATES
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
@@ -305,7 +305,7 @@ class PrivateGPCountRegressor(RegressorMixin, PrivateGP):
                 raise ParameterError(
                     "{prior_mean} must be a log rate from -30 to 30, got {!r}", mean
                 )
-        prior = prior_of(self, table, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0)
+        prior = choose_prior(self, table, LOG_RATES, 1.0, fixed, noisy=budget.sigma > 0.0)
         return prior, {
             "lo": np.zeros(1),
             "hi": np.array([declared]),

@@ -59,7 +59,7 @@ class Fixed(NamedTuple):
     noise: float  # of outputs around f
 
 
-def prior_of(
+def choose_prior(
     settings: PriorSettings,
     table: Table,
     scales: Scales,

@@ -17,7 +17,7 @@ from cloakgp.errors import ParameterError
 from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.bounds import PrivateBounds, read_bounds
 from cloakgp.estimators.parameters import documented
-from cloakgp.estimators.priors import FURTHEST, Fixed, prior_of
+from cloakgp.estimators.priors import FURTHEST, Fixed, choose_prior
 from cloakgp.estimators.whole_rows import refuse_rows
 from cloakgp.gp.defaults import NUMBERS
 from cloakgp.gp.sparse import Approximation
@@ -300,7 +300,8 @@ class PrivateGPRegressor(RegressorMixin, PrivateGP):
         # The default model knows the bounds alone, so each output gets it in units of its own.
         by_default = self.kernel is None and self.noise_variance is None
         fixed = Fixed(std=0.4, noise=0.1)
-        prior = prior_of(self, table, NUMBERS, width, fixed, noisy=budget.sigma > 0.0, noise=noise)
+        noisy = budget.sigma > 0.0
+        prior = choose_prior(self, table, NUMBERS, width, fixed, noisy=noisy, noise=noise)
         return prior, {
             "unit": (hi - lo) / width if by_default else np.ones_like(lo),
             "lo": lo,

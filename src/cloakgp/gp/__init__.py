@@ -1,7 +1,8 @@
 """The public mathematics of the model: Gaussian processes with their inputs fixed.
 
-Kernels (``kernels/``), exact and sparse models (``linear``, ``exact``, ``sparse``, ``inducing``),
-families of priors and what their settings share (``family``, ``defaults``, ``kernel_features``),
-likelihoods of classes and counts (``likelihoods``).  Everything here is computed from public inputs
+Start with ``linear``: what every model says of y and f, given X.  ``exact`` and ``sparse`` are such
+models, on ``inducing`` inputs; ``family`` and ``defaults`` are priors to learn from, ``pairs`` and
+``kernel_features`` what their settings share; ``likelihoods`` are those of classes and counts, and
+``kernels`` has our kernels and the registry of all.  Everything here is computed from public inputs
 X and public bounds; no function is ever given y.
 """

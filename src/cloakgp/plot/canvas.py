@@ -22,7 +22,7 @@ from cloakgp.drawing.views import Input, public_inputs, thinned
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
     from cloakgp.release.spec import ReleaseSpec
-from cloakgp.release.statement import relation
+from cloakgp.release.meaning import relation
 
 
 class NotebookFigure(Figure):

@@ -6,7 +6,6 @@ Everything in it is public, and every word is escaped.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 
@@ -59,15 +58,6 @@ def card(title: str, facts: Facts = (), text: str = "", *, good: bool = True) ->
         )
     head = f'<div style="font-weight:600{colour}">{_shown(title)}</div>'
     return f'<div style="{_BOX.format(edge=edge)}">{head}{body}</div>'
-
-
-def guarantee_words(epsilon: float, delta: float, private: bool = True) -> str:
-    """Return a guarantee as people write it."""
-    if not private or not epsilon < math.inf:
-        return "NOT PRIVATE: no guarantee holds"
-    if delta == 0.0:
-        return f"ε = {epsilon:.4g}, purely: there is no δ"
-    return f"ε = {epsilon:.4g}, δ = {delta:g}"
 
 
 def _shown(words: str) -> str:

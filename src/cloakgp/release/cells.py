@@ -49,8 +49,8 @@ class PublishedCells:
     @cached_property
     def codes(self) -> Array:
         """The inputs of each column of the sketch: one number for each input."""
-        places = self.spec.partition
-        return self.spec.codes_of(self.spec.X if places is None else places.centres)
+        partition = self.spec.partition
+        return self.spec.codes_of(self.spec.X if partition is None else partition.centres)
 
     @property
     def shares(self) -> Array:
@@ -83,18 +83,20 @@ class PublishedCells:
     @cached_property
     def exposure(self) -> Array | None:
         """The exposure in each cell, if counts have one that is not 1 everywhere."""
-        outcome, places = self.spec.outcome, self.spec.partition
+        outcome, partition = self.spec.outcome, self.spec.partition
         if not isinstance(outcome, Counts) or np.all(outcome.exposure == 1.0):
             return None
         each = outcome.exposure
-        if places is not None and places.exposure is not None:
-            each = places.counts * places.exposure
+        if partition is not None and partition.exposure is not None:
+            each = partition.counts * partition.exposure
         return np.asarray(self.shares @ each)
 
     @property
     def _each(self) -> Array:
-        places = self.spec.partition
-        return np.ones(self.shares.shape[1]) if places is None else places.counts.astype(float)
+        partition = self.spec.partition
+        return (
+            np.ones(self.shares.shape[1]) if partition is None else partition.counts.astype(float)
+        )
 
     @cached_property
     def sums(self) -> Array:
@@ -270,7 +272,7 @@ def _inputs_of(cells: PublishedCells) -> dict[str, list[Any]]:
 def half_bins(spec: ReleaseSpec) -> list[float]:
     """Return how far a column of the sketch reaches along each input, to either side.
 
-    Columns are people or places, but for whole rows: there they are bins of the box.
+    Columns are people or their bins; of whole rows, bins of the box.
     """
     if spec.rows is None:
         return [0.0] * len(spec.names)

@@ -52,21 +52,22 @@ def compare_inputs(
 
 
 def _at_places(
-    places: Partition, table: BlockTable, exposure: BlockTable | None
+    partition: Partition, table: BlockTable, exposure: BlockTable | None
 ) -> Iterator[tuple[str, bool, str]]:
     """Find everybody's place again, in one pass."""
     done = passes(table.rows, "Finding everybody's place")
-    found = recount(places, table.parts, None if exposure is None else exposure.parts, done)
-    same = np.array_equal(found.counts, places.counts)
+    found = recount(partition, table.parts, None if exposure is None else exposure.parts, done)
+    same = np.array_equal(found.counts, partition.counts)
     detail = f"{found.people:,} people at {len(found.counts)} places"
     if not same:
-        differ = int(np.count_nonzero(found.counts != places.counts))
-        detail += f", but the release says {places.people:,}, and other numbers at {differ} places"
+        differ = int(np.count_nonzero(found.counts != partition.counts))
+        detail += f", but the release says {partition.people:,}, and "
+        detail += f"other numbers at {differ} places"
     yield "people", same, detail
-    same = found.fingerprint == places.fingerprint
+    same = found.fingerprint == partition.fingerprint
     yield "inputs", same, f"their fingerprint is {'that' if same else 'NOT that'} of the release"
     if found.exposure is not None:
-        told = places.exposure
+        told = partition.exposure
         same = told is not None and np.allclose(found.exposure, told, rtol=LAST_DIGITS, atol=0.0)
         yield "exposure", same, f"its sums at the places are {_those(same)} of the release"
 

@@ -24,9 +24,9 @@ from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
 from cloakgp.gp.linear import LinearModel
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings, decoding, finite
 from cloakgp.release.density import Density, Seen, find_density
-from cloakgp.release.mixture import Mixture, settle_settings
+from cloakgp.release.mixture import FirstStep, Mixture, settle_settings
 from cloakgp.release.spec import TYPICAL_SHARE, Part, ReleaseSpec
-from cloakgp.release.squares import Squares, squares_of, weigh_noise
+from cloakgp.release.squares import Squares, read_squares, weigh_noise
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release
@@ -58,21 +58,21 @@ def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
     paper's ``direct`` the last one alone, which starts from where those before it ended.
     """
     if spec.rows is not None:
-        return _whole_rows(spec, steps[0], density_of(spec, steps[0]))
+        return _whole_rows(spec, steps[0], estimate_density(spec, steps[0]))
     models = [] if spec.family is None else setting_models(spec)
-    find = _linear if spec.likelihood is None else _latent
-    return [find(spec, steps, models, column) for column in range(len(spec.lo))]
+    first = FirstStep()
+    return [_column(spec, steps, models, column, first) for column in range(len(spec.lo))]
 
 
-def density_in(release: Release) -> Density:
+def released_density(release: Release) -> Density:
     """Return where the people of a release of whole rows are, found once for each release."""
     if "density" not in release.found:
-        release.found["density"] = density_of(release.spec, measurements(release)[0])
+        release.found["density"] = estimate_density(release.spec, measurements(release)[0])
     known: Density = release.found["density"]
     return known
 
 
-def mixtures_of(release: Release) -> list[Mixture]:
+def posterior_mixtures(release: Release) -> list[Mixture]:
     """Return the posterior of each output column, found once for each release."""
     if "mixtures" not in release.found:
         release.found["mixtures"] = decode(release.spec, measurements(release))
@@ -85,9 +85,9 @@ def measurements(release: Release) -> list[Measurement]:
     if len(release.members) == 1:
         # The noise that was really added, should it be more than was needed.
         std = release.noisy.noise_std
-        places = release.spec.partition
+        partition = release.spec.partition
         return [
-            _measurement(part, release.outputs, std, squares_of(part, places))
+            _measurement(part, release.outputs, std, read_squares(part, partition))
             for part in release.parts
         ]
     each = [_measurement(part, release.outputs, part.noisy.noise_std) for part in release.parts]
@@ -95,10 +95,10 @@ def measurements(release: Release) -> list[Measurement]:
     first = 0
     for member in release.members:
         for part in member.parts:
-            squares += squares_of(part, member.spec.partition, first)
+            squares += read_squares(part, member.spec.partition, first)
         first += len(member.spec.X)
     stacked = [np.vstack([part.sketch.rounded for part in m.parts]) for m in release.members]
-    blocks = [heard(m.spec, T) for m, T in zip(release.members, stacked, strict=True)]
+    blocks = [weighted_sketch(m.spec, T) for m, T in zip(release.members, stacked, strict=True)]
     stds = [np.full(len(one.T), one.noise_std) for one in each]
     s = np.concatenate([one.s for one in each])
     return [Measurement(block_diag(*blocks), s, np.concatenate(stds), squares=tuple(squares))]
@@ -106,10 +106,12 @@ def measurements(release: Release) -> list[Measurement]:
 
 def latents_at_people(release: Release) -> Array:
     """Return the decoded f at the training inputs, (N, D), where the next iteration starts."""
-    return np.column_stack([mixture.mean(release.spec.X) for mixture in mixtures_of(release)])
+    return np.column_stack(
+        [mixture.mean(release.spec.X) for mixture in posterior_mixtures(release)]
+    )
 
 
-def density_of(spec: ReleaseSpec, seen: Measurement) -> Density:
+def estimate_density(spec: ReleaseSpec, seen: Measurement) -> Density:
     """Return where people are, of which whole rows tell: each group of shares adds up to 1."""
     assert spec.rows is not None
     groups = spec.share_groups
@@ -146,11 +148,11 @@ def _whole_rows(spec: ReleaseSpec, seen: Measurement, density: Density) -> list[
     cov = T @ density.covariance @ T.T
     doubts = [TYPICAL_SHARE / C * (1.0 - 1.0 / C) * cov for _ in spec.lo]
     models = [] if spec.family is None else setting_models(known)
-    find, heard_T = _linear if spec.likelihood is None else _latent, T * density.counts
+    weighted_T, first = T * density.counts, FirstStep()
     mixtures: list[Mixture] = []
     for turn in range(ROUNDS):
         mixtures = [
-            find(known, [Measurement(heard_T, told, std, doubt)], models, column)
+            _column(known, [Measurement(weighted_T, told, std, doubt)], models, column, first)
             for column, doubt in enumerate(doubts)
         ]
         if turn < ROUNDS - 1:
@@ -193,12 +195,12 @@ def check_decoding(release: Release) -> None:
     point = spec.points[:1]
     with decoding():
         if spec.rows is not None:
-            for mixture in mixtures_of(release):
+            for mixture in posterior_mixtures(release):
                 finite(mixture.mean(point))
             return
         for column in range(release.outputs):
             if spec.likelihood is None:
-                mixture = mixtures_of(release)[column]
+                mixture = posterior_mixtures(release)[column]
             else:
                 seen = _together(spec, measurements(release))
                 step = _newton(spec, seen, column).step(prior_latents(spec, column))
@@ -211,8 +213,8 @@ def check_decoding(release: Release) -> None:
                 finite(np.concatenate([parts.latent, parts.dp, parts.observation]))
 
 
-def heard(spec: ReleaseSpec, T: Array) -> Array:
-    """Return what a sketch makes of the mean u at each row of X."""
+def weighted_sketch(spec: ReleaseSpec, T: Array) -> Array:
+    """Return the sketch as it acts on means of u at the rows of X: columns times people."""
     if spec.rows is not None:
         assert spec.counts is not None
         return T * spec.counts
@@ -230,7 +232,7 @@ def decoder_for(spec: ReleaseSpec, T: Array, column: int = 0) -> Decoder:
     if spec.likelihood is not None:  # only how much u tells, not from where on it counts
         return Decoder(
             model=spec.model,
-            T=heard(spec, T),
+            T=weighted_sketch(spec, T),
             noise_std=spec.noise_std,
             lo=0.0,
             width=spec.width,
@@ -244,7 +246,7 @@ def decoder_for(spec: ReleaseSpec, T: Array, column: int = 0) -> Decoder:
         lo, width = (each / unit for each in _span(spec, column))
     return Decoder(
         model=spec.model,
-        T=heard(spec, T),
+        T=weighted_sketch(spec, T),
         noise_std=spec.noise_std,
         lo=lo,
         width=width,
@@ -340,6 +342,19 @@ def _span(spec: ReleaseSpec, column: int) -> tuple[float | Array, float | Array]
     return float(spec.lo[column]), float(spec.hi[column] - spec.lo[column])
 
 
+def _column(
+    spec: ReleaseSpec,
+    steps: Sequence[Measurement],
+    models: list[ScaledModel],
+    column: int,
+    first: FirstStep,
+) -> Mixture:
+    """Return the posterior of f for one output column; columns share their ``first`` step."""
+    if spec.likelihood is None:
+        return _linear(spec, steps, models, column)
+    return _latent(spec, steps, models, column, first)
+
+
 def _linear(
     spec: ReleaseSpec, steps: Sequence[Measurement], models: list[ScaledModel], column: int
 ) -> Mixture:
@@ -360,13 +375,17 @@ def _newton(spec: ReleaseSpec, seen: Measurement, column: int) -> Newton:
 
 
 def _latent(
-    spec: ReleaseSpec, steps: Sequence[Measurement], models: list[ScaledModel], column: int
+    spec: ReleaseSpec,
+    steps: Sequence[Measurement],
+    models: list[ScaledModel],
+    column: int,
+    first: FirstStep,
 ) -> Mixture:
     seen, start = _together(spec, steps), prior_latents(spec, column)
     s = seen.s[:, column]
     if models:
         own = _newton(spec, seen, column)
-        return settle_settings(own, models, prior_weights(spec), s, start)
+        return settle_settings(own, models, prior_weights(spec), s, start, first)
     if spec.decode == "direct":
         return Mixture((_last_step(spec, steps, column),), np.ones(1), s)
     return Mixture((_newton(spec, seen, column).settle(start, s),), np.ones(1), s)

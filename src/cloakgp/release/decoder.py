@@ -289,7 +289,7 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
     shapes = {id(shape): shape for model in models for shape, _ in model.parts}
     columns, signals = SketchColumns.of(B), grams(list(shapes.values()), B)
     told = {
-        key: _Told(gram, shape.cross_operator(B.T, columns))
+        key: _KernelPart(gram, shape.cross_operator(B.T, columns))
         for (key, shape), gram in zip(shapes.items(), signals, strict=True)
     }
     ones, noise = B.sum(axis=1), _Noise(B, base.model.counts)
@@ -303,7 +303,7 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
     return found
 
 
-class _Told:
+class _KernelPart:
     """What the sketch is told through one kernel."""
 
     def __init__(self, gram: Array, cross: Callable[[Array], Array]) -> None:
@@ -323,7 +323,7 @@ class _Told:
 class _Cross:
     """Return cov(f(points), s) of a setting, (P, r)."""
 
-    def __init__(self, parts: list[tuple[_Told, float]], level: Array) -> None:
+    def __init__(self, parts: list[tuple[_KernelPart, float]], level: Array) -> None:
         self.parts, self.level = parts, level
 
     def __call__(self, points: Array) -> Array:

@@ -22,7 +22,7 @@ from cloakgp.errors import ParameterError
 from cloakgp.gp.defaults import default_family
 from cloakgp.gp.family import Family, Setting
 from cloakgp.release.card import card
-from cloakgp.release.decode import decode, measurements, mixtures_of, prior_weights
+from cloakgp.release.decode import decode, measurements, posterior_mixtures, prior_weights
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.file.cost import MOST_BYTES
 from cloakgp.release.mixture import Mixture, posterior_weights
@@ -134,14 +134,14 @@ def check_fit(release: Release) -> FitCheck:
 
 def _checked(release: Release) -> FitCheck:
     spec = release.spec
-    own = [_candidates(spec, mixture) for mixture in mixtures_of(release)]
+    own = [_candidates(spec, mixture) for mixture in posterior_mixtures(release)]
     others: list[Candidates | None] = [None] * len(own)
     if spec.family is None:
         wide = _with_default_family(spec)
         others = [_candidates(wide, mixture) for mixture in decode(wide, measurements(release))]
     p_values = [
         surprise(model, other, mixture.s)
-        for model, other, mixture in zip(own, others, mixtures_of(release), strict=True)
+        for model, other, mixture in zip(own, others, posterior_mixtures(release), strict=True)
     ]
     p_value = min(1.0, len(p_values) * min(p_values))
     return FitCheck(p_value, p_value < ALARM, spec.family is not None)
@@ -156,7 +156,7 @@ def _is_small(release: Release) -> bool:
 
 def hyperparameters(release: Release) -> pd.DataFrame:
     """Return a table of the settings, most believed first."""
-    spec, mixtures = release.spec, mixtures_of(release)
+    spec, mixtures = release.spec, posterior_mixtures(release)
     if spec.family is None:
         rows = [{"kernel": str(spec.model.kernel), "prior": 1.0}]
         if spec.likelihood is None:

@@ -42,7 +42,7 @@ LIKELY = ((-math.sqrt(3.0), 1.0 / 6.0), (0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 /
 FURTHEST = 3.0
 
 #: The share of releases that keep a bound.
-KEPT = 0.9
+KEPT_SHARE = 0.9
 
 
 def weighted_quantile(values: Array, shares: Array, share: float) -> float:
@@ -73,7 +73,7 @@ class Case:
         return total, np.minimum(floor, total)
 
 
-class Member(NamedTuple):
+class OutlookSetting(NamedTuple):
     """One setting that a forecast looks at."""
 
     share: float
@@ -84,7 +84,7 @@ class Member(NamedTuple):
     floor: ScaledModel
 
 
-def members_of(spec: ReleaseSpec) -> list[Member]:
+def outlook_settings(spec: ReleaseSpec) -> list[OutlookSetting]:
     """Return settings of some kernels of the family, from the smoothest to the roughest."""
     if spec.family is None:
         return []
@@ -100,13 +100,15 @@ def members_of(spec: ReleaseSpec) -> list[Member]:
         floor = models[max(order)[2]]
         name = str(family.kernels[number])
         found += [
-            Member(share, name, model, floor)
+            OutlookSetting(share, name, model, floor)
             for (share, _), model in zip(settings, models, strict=True)
         ]
     return found
 
 
-def cases_of(spec: ReleaseSpec, members: list[Member], T: Array, column: int = 0) -> list[Case]:
+def forecast_cases(
+    spec: ReleaseSpec, settings: list[OutlookSetting], T: Array, column: int = 0
+) -> list[Case]:
     """Return what a forecast averages: decoders with their shares, and what they stand for.
 
     With a likelihood, Newton steps from where f may well be, not from the prior mean alone, where
@@ -114,11 +116,11 @@ def cases_of(spec: ReleaseSpec, members: list[Member], T: Array, column: int = 0
     """
     base = decoder_for(spec, T, column)
     cases = [Case(1.0, "", base, base.model)]
-    if members:
-        by_member = decoders_of_settings(base, [member.model for member in members])
+    if settings:
+        by_setting = decoders_of_settings(base, [setting.model for setting in settings])
         cases = [
-            Case(member.share, member.name, own, member.floor)
-            for member, own in zip(members, by_member, strict=True)
+            Case(setting.share, setting.name, own, setting.floor)
+            for setting, own in zip(settings, by_setting, strict=True)
         ]
     if spec.likelihood is None:
         return cases
@@ -132,7 +134,7 @@ def cases_of(spec: ReleaseSpec, members: list[Member], T: Array, column: int = 0
 def _likely_latents(
     spec: ReleaseSpec, model: LinearModel, column: int
 ) -> list[tuple[float, Array]]:
-    """Return three places where f may be at the people, with their chances."""
+    """Return three values that f may have at the people, with their chances."""
     mean = prior_latents(spec, column)
     if spec.decode == "direct" and spec.iterations == 1:  # the one step there is starts here
         return [(1.0, mean)]
@@ -151,15 +153,15 @@ class SketchForecast:
     def of_other(self, spec: ReleaseSpec, T: Array) -> SketchForecast:
         """Return that of another budget or design, of which settings depend on neither."""
         other = SketchForecast(spec, T)
-        other.members = self.members
+        other.settings = self.settings
         if "models" in vars(self):
             other.models = self.models
         return other
 
     @cached_property
-    def members(self) -> list[Member]:
+    def settings(self) -> list[OutlookSetting]:
         """The settings that the forecast looks at."""
-        return members_of(self.spec)
+        return outlook_settings(self.spec)
 
     @cached_property
     def models(self) -> list[ScaledModel]:
@@ -189,7 +191,7 @@ class SketchForecast:
         return (added[:, 0], floor[:, 0]) if len(noises) == 1 else (added, floor)
 
     def error_bounds(self) -> Array:
-        """Return the root mean squared error that ``KEPT`` of the releases stay below, (D,)."""
+        """Return the root mean squared error that ``KEPT_SHARE`` of releases stay below, (D,)."""
         return self._kept(lambda stds: np.sqrt(np.square(stds) @ self.spec.weights))
 
     def largest_bounds(self) -> Array:
@@ -198,7 +200,7 @@ class SketchForecast:
 
     def _kept(self, measure: Callable[[Array], Array]) -> Array:
         stated = self.stated(self.spec.points)
-        return np.array([weighted_quantile(measure(s), shares, KEPT) for shares, s in stated])
+        return np.array([weighted_quantile(measure(s), shares, KEPT_SHARE) for shares, s in stated])
 
     def stated(self, points: Array) -> list[tuple[Array, Array]]:
         """Return standard deviations of f that releases may state, (n, P), and their shares.
@@ -239,7 +241,7 @@ class SketchForecast:
         return [
             [
                 (case.share, case.name, *case.variances(points))
-                for case in cases_of(spec, self.members, self.T, column)
+                for case in forecast_cases(spec, self.settings, self.T, column)
             ]
             for column in columns
         ]
@@ -253,22 +255,22 @@ class SketchForecast:
         return self._at_workload[name]
 
 
-def share_within(kernel: Kernel, places: Partition) -> float:
-    """Return the share of f's variation between people that is within places, from 0 to 1.
+def share_within(kernel: Kernel, partition: Partition) -> float:
+    """Return the share of f's variation between people that is within bins, from 0 to 1.
 
-    With x and x' two people at random, at the same place and anywhere: (E k(x, x) − E k(x, x'))
-    within, over the same among everybody.  People are where the nodes of places are.
+    With x and x' two people at random, in the same bin and anywhere: (E k(x, x) − E k(x, x'))
+    within, over the same among everybody.  People are where the nodes of bins are.
     """
-    each = places.nodes_each
+    each = partition.nodes_each
     if each == 1:
         return 0.0
-    K = evaluate(kernel, places.nodes)
+    K = evaluate(kernel, partition.nodes)
     own = np.diag(K)
-    shares = places.node_counts / places.node_counts.sum()  # (nodes,)
-    # The mean of k over two nodes of a place, for each place.
+    shares = partition.node_counts / partition.node_counts.sum()  # (nodes,)
+    # The mean of k over two nodes of a bin, for each bin.
     blocks = K.reshape(len(K) // each, each, len(K) // each, each)
     together = np.einsum("kakb->k", blocks) / each**2
-    within = float(shares @ own - places.counts / places.counts.sum() @ together)
+    within = float(shares @ own - partition.counts / partition.counts.sum() @ together)
     everywhere = float(shares @ own - shares @ K @ shares)
     if not everywhere > 1e-12 * float(own.max(initial=0.0)):
         return 0.0  # everybody is at one point, or f is one number for all

@@ -15,10 +15,8 @@ import numpy as np
 
 from cloakgp.design import Design
 from cloakgp.design.bayes import rough_bayes
-from cloakgp.design.bayes.problem import DenseProblem
-from cloakgp.design.result import Array
 from cloakgp.privacy.mechanism.budget import Mechanism
-from cloakgp.release.sketch import DesignProblem, choose_design, make_sketch, problem_of
+from cloakgp.release.sketch import choose_design, make_sketch, pose_problem
 from cloakgp.release.spec import ReleaseSpec
 
 #: How exact a design for Gaussian noise is that is compared, a hundredth of the variance; one that
@@ -48,7 +46,7 @@ def choose_mechanism(
     forecasts: list[MechanismForecast] = []
     designs: list[Design] = []
     for spec in specs:
-        problem = problem_of(spec)
+        problem = pose_problem(spec)
         if designs and spec.design == "bayes":
             best = min(forecast.variance for forecast in forecasts)
             prior = problem.prior(spec.noise_std)
@@ -60,25 +58,14 @@ def choose_mechanism(
             forecasts.append(_forecast(spec, design.rank, bound, exact=False))
         else:
             sketch = make_sketch(spec, design).rounded
-            variance = _variance(problem, sketch, spec.noise_std)
+            # Of the sketch that would be published: owners of rows have their price.
+            variance = problem.variance_left(sketch, spec.noise_std)
             forecasts.append(_forecast(spec, len(sketch), variance))
     number = min(range(len(specs)), key=lambda one: forecasts[one].variance)
     spec, design = specs[number], designs[number]
     if spec.design == "bayes" and design.gap > spec.gap and design.T.size <= MAX_EXACT_ENTRIES:
         design = choose_design(spec, near=design)
     return spec, design, tuple(forecasts)
-
-
-def _variance(problem: DesignProblem, T: Array, noise_std: float) -> float:
-    """Return what the sketch that would be published leaves: owners of rows have their price."""
-    dense = DenseProblem(
-        problem.C * np.sqrt(problem.weights)[:, None],
-        problem.diagonal,
-        problem.factor,
-        noise_std,
-        problem.floor,
-    )
-    return problem.floor + dense.decode(T)[2]
 
 
 def _forecast(

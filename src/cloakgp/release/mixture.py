@@ -213,35 +213,82 @@ def mixture_quantile(weights: Array, means: Array, stds: Array, share: float) ->
 WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
 
 
+class FirstStep:
+    """Decoders of all settings after the first step, which columns with equal starts share."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Decoder, list[Decoder]] | None = None
+
+    def decoders(self, base: Decoder, models: Callable[[], list[ScaledModel]]) -> list[Decoder]:
+        """Return ``decoders_of_settings``, or what it returned for the column before."""
+        known = self._known
+        if known is None or not _alike(known[0], base):
+            self._known = known = base, decoders_of_settings(base, models())
+        return known[1]
+
+
+def _alike(one: Decoder, other: Decoder) -> bool:
+    """Tell whether decoders of two columns are the same, but for what is published of each."""
+    pairs = (
+        (one.T, other.T),
+        (one.noise_std, other.noise_std),
+        (one.lo, other.lo),
+        (one.width, other.width),
+        (one.model.noise_variance, other.model.noise_variance),
+        (one.doubt, other.doubt),
+        (one.prior_mean, other.prior_mean),
+        (one.unit, other.unit),
+    )
+    return all(a is b or np.array_equal(a, b) for a, b in pairs)  # type: ignore[arg-type]
+
+
 def settle_settings(
-    newton: Newton, models: Sequence[ScaledModel], prior: Array, s: Array, start: Array
+    newton: Newton,
+    models: Sequence[ScaledModel],
+    prior: Array,
+    s: Array,
+    start: Array,
+    first: FirstStep | None = None,
 ) -> Mixture:
     """Return the posterior of f, averaged over the settings, for the published values s (r,).
 
     ``start`` (N,) are the latent values that the first step starts from; the noise variance of a
-    model is the scatter of single people's latent values around f.
+    model is the scatter of single people's latent values around f.  ``first`` is shared by columns
+    of one release.
     """
-    weights = _weights_after_step(newton, models, prior, s, start)
+    first = FirstStep() if first is None else first
+    weights = _weights_after_step(newton, models, prior, s, start, first)
     if newton.averaged:
         # Far from the prior mean a step from there says little of settings: once more, from where
         # the likeliest one settles.
         likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
         start = likeliest.mean(likeliest.model.X, s)
-        weights = _weights_after_step(newton, models, prior, s, start)
+        weights = _weights_after_step(newton, models, prior, s, start, FirstStep())
     order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
     kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
-    settled = [_settled(newton, models[k], start, s) for k in kept]
+    settled = [_settled(newton, models[kept[0]], start, s)]
+    # The others settle near the likeliest one, which they reach in fewer steps from there.
+    near = settled[0].mean(settled[0].model.X, s) if len(kept) > 1 else start
+    settled += [_settled(newton, models[k], near, s) for k in kept[1:]]
     return Mixture.by_evidence(settled, prior[kept], s, kept)
 
 
 def _weights_after_step(
-    newton: Newton, models: Sequence[ScaledModel], prior: Array, s: Array, start: Array
+    newton: Newton,
+    models: Sequence[ScaledModel],
+    prior: Array,
+    s: Array,
+    start: Array,
+    first: FirstStep,
 ) -> Array:
     """Return how much each setting is believed in after one step from ``start`` (N,)."""
-    pseudo = linearise(newton.likelihood, start).noise
-    noise = {scatter: pseudo + scatter for scatter in {m.scatter for m in models}}
-    linear = [model.with_noise(noise[model.scatter]) for model in models]
-    return posterior_weights(decoders_of_settings(newton.step(start), linear), prior, s)
+
+    def linear() -> list[ScaledModel]:
+        pseudo = linearise(newton.likelihood, start).noise
+        noise = {scatter: pseudo + scatter for scatter in {m.scatter for m in models}}
+        return [model.with_noise(noise[model.scatter]) for model in models]
+
+    return posterior_weights(first.decoders(newton.step(start), linear), prior, s)
 
 
 def _settled(newton: Newton, model: ScaledModel, start: Array, s: Array) -> Decoder:

@@ -30,7 +30,7 @@ BEFOREHAND = "public bounds that were set beforehand"
 
 
 @dataclass(frozen=True)
-class Said:
+class StoredOutcome:
     """What a release file says about its outputs."""
 
     lo: list[float]
@@ -115,7 +115,7 @@ class Outcome(ABC):
 
     @classmethod
     @abstractmethod
-    def check_said(cls, said: Said) -> None:
+    def check_said(cls, said: StoredOutcome) -> None:
         """Raise ``ReleaseFileError`` at what no file about such outputs says."""
 
     @classmethod  # noqa: B027 -- most kinds have no arrays
@@ -124,7 +124,7 @@ class Outcome(ABC):
 
     @classmethod
     @abstractmethod
-    def read(cls, said: Said, arrays: Arrays) -> Self:
+    def read(cls, said: StoredOutcome, arrays: Arrays) -> Self:
         """Return the outcome of a release file whose contents were checked."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -185,7 +185,7 @@ class Numbers(Outcome):
         return np.clip(f + own_std * rng.standard_normal(f.shape), *bounds)
 
     @classmethod
-    def check_said(cls, said: Said) -> None:
+    def check_said(cls, said: StoredOutcome) -> None:
         if said.parts != 1:
             raise ReleaseFileError(f"guarantee.parts={said.parts}, but a regression has one part")
         if said.noise_variance is None:
@@ -194,7 +194,7 @@ class Numbers(Outcome):
             raise ReleaseFileError("classes do not belong to a release of regression")
 
     @classmethod
-    def read(cls, said: Said, arrays: Arrays) -> Self:
+    def read(cls, said: StoredOutcome, arrays: Arrays) -> Self:
         return cls()
 
 
@@ -261,7 +261,7 @@ class Labels(Outcome):
         return np.where(rng.random(f.shape) < expit(f), 1.0, -1.0)
 
     @classmethod
-    def check_said(cls, said: Said) -> None:
+    def check_said(cls, said: StoredOutcome) -> None:
         if said.noise_variance is not None:
             raise ReleaseFileError("noise_variance has no meaning for classes and counts")
         count = _check_classes(said.classes)
@@ -270,7 +270,7 @@ class Labels(Outcome):
             raise ReleaseFileError(f"{columns} column(s) of indicators, bounds for {count} classes")
 
     @classmethod
-    def read(cls, said: Said, arrays: Arrays) -> Self:
+    def read(cls, said: StoredOutcome, arrays: Arrays) -> Self:
         return cls(tuple(said.classes or ()))
 
 
@@ -356,7 +356,7 @@ class Counts(Outcome):
         raise ValueError("a private search is not made for counts")
 
     @classmethod
-    def check_said(cls, said: Said) -> None:
+    def check_said(cls, said: StoredOutcome) -> None:
         if said.noise_variance is not None:
             raise ReleaseFileError("noise_variance has no meaning for classes and counts")
         if said.classes is not None:
@@ -373,7 +373,7 @@ class Counts(Outcome):
         check_range("exposure", arrays["exposure"], 1.0 / LARGEST, LARGEST)
 
     @classmethod
-    def read(cls, said: Said, arrays: Arrays) -> Self:
+    def read(cls, said: StoredOutcome, arrays: Arrays) -> Self:
         exposure = np.asarray(arrays["exposure"], dtype=np.float64)
         return cls(exposure, int(said.hi[0]), said.rate)
 
@@ -384,4 +384,4 @@ class Counts(Outcome):
 #: The kinds of outputs by the name of their task, which files and the command line use.
 OUTCOMES: dict[Task, type[Outcome]] = {kind.task: kind for kind in (Numbers, Labels, Counts)}
 
-__all__ = ["OUTCOMES", "Counts", "Labels", "Numbers", "Outcome", "Said", "Task"]
+__all__ = ["OUTCOMES", "Counts", "Labels", "Numbers", "Outcome", "StoredOutcome", "Task"]

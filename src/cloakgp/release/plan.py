@@ -23,14 +23,14 @@ from cloakgp.errors import ParameterError, public_names
 from cloakgp.privacy import Budget, Sketch, Spend
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 from cloakgp.release.bounds_plan import BoundsPlan
-from cloakgp.release.card import card, guarantee_words
+from cloakgp.release.card import card
 from cloakgp.release.decode import linear_decoder
 from cloakgp.release.forecast import SketchForecast, share_within
+from cloakgp.release.meaning import guarantee_words, in_other_units, protected_words
 from cloakgp.release.mechanism import MechanismForecast, choose_mechanism
 from cloakgp.release.settings import EstimatorSettings
 from cloakgp.release.sketch import choose_design, make_sketch
 from cloakgp.release.spec import ChosenBounds, DesignName, ReleaseSpec
-from cloakgp.release.statement import in_other_units, protected_words
 from cloakgp.release.summary import Figures, plan_summary
 from cloakgp.threads import single_threaded
 
@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 #: Budgets that a plan compares.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 #: The gap of designs of other budgets that a picture compares, for up to so many columns.
-NEARLY, MOST_NEAR = 1e-3, 20_000
+COMPARED_GAP, MAX_COMPARED_COLUMNS = 1e-3, 20_000
 
 
 @single_threaded
@@ -597,8 +597,8 @@ class Plan:
         plan : Plan
             A plan for it, whose ``gap`` says how good it is.
         """
-        spec = replace(self.spec, budget=self._budget_at(epsilon), gap=NEARLY)
-        few = spec.columns <= MOST_NEAR
+        spec = replace(self.spec, budget=self._budget_at(epsilon), gap=COMPARED_GAP)
+        few = spec.columns <= MAX_COMPARED_COLUMNS
         design = choose_design(spec, near=self.design) if few else self.design
         return self._other(spec, design)
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammainc, gammaincc
 
 from cloakgp.privacy.mechanism.laplace import laplace_scale
-from cloakgp.release.decode import decoder_for, expected_outputs, heard
+from cloakgp.release.decode import decoder_for, expected_outputs, weighted_sketch
 from cloakgp.release.decoder import DecodeError, decoding, finite
 
 if TYPE_CHECKING:
@@ -186,5 +186,5 @@ def _columns(release: Release) -> Iterator[tuple[NoisySketch, Array, Array]]:
         T, s = sketch.rounded, noisy.s.reshape(len(sketch.matrix), release.outputs)
         for column in range(release.outputs):
             prior = finite(decoder_for(spec, T, column).signal_covariance())
-            expected = heard(spec, T) @ expected_outputs(spec, column)
+            expected = weighted_sketch(spec, T) @ expected_outputs(spec, column)
             yield noisy, prior, s[:, column] - expected

@@ -22,7 +22,7 @@ from scipy.special import expit, gammaincc, logit
 
 from cloakgp.errors import ParameterError
 from cloakgp.gp.likelihoods import expected_logistic, expected_squared_logistic
-from cloakgp.release.decode import bins_in_lengths, density_in, mixtures_of
+from cloakgp.release.decode import bins_in_lengths, posterior_mixtures, released_density
 from cloakgp.release.decoder import Uncertainty, decoding, finite
 from cloakgp.release.mixture import Mixture
 from cloakgp.release.outputs import LARGEST, Counts, Labels, Numbers, Rate, Task
@@ -104,7 +104,7 @@ class Posterior:
     @property
     def mixtures(self) -> list[Mixture]:
         """That of each column, found once for each release."""
-        return mixtures_of(self.release)
+        return posterior_mixtures(self.release)
 
     def latent(self, points: Array, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return the mean of f and, if asked for, its standard deviation or its covariance."""
@@ -382,7 +382,7 @@ def people_at(release: Release, points: Array, shares: Sequence[float]) -> list[
     spec = release.spec
     assert spec.rows is not None
     with decoding():
-        found = density_in(release).quantiles(bins_in_lengths(spec, points), shares)
+        found = released_density(release).quantiles(bins_in_lengths(spec, points), shares)
         return [finite(each) / spec.rows.box.volume for each in found]
 
 

@@ -316,7 +316,7 @@ class SearchPlan:
             return ""
         read = ""
         if limit is not None and bounds.may_have_read(limit):
-            read = " It may have counted the rows that max_rows leaves out, too."
+            read = " It may have counted the rows that are left out, too."
         return (
             f"\nThe bounds were chosen privately before, at epsilon={bounds.epsilon:g}, for people "
             f"with up to {bounds.most_rows} row(s): with that, everything together is (epsilon="

@@ -7,7 +7,7 @@ again on integers, so that a mistake here costs accuracy, never privacy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from cloakgp.data.partition import Partition
 from cloakgp.design import Design, Prior, bayes, cells, total, volume, worst
+from cloakgp.design.bayes.problem import DenseProblem
 from cloakgp.design.result import Array
 from cloakgp.gp.defaults import default_lengths
 from cloakgp.gp.linear import LinearModel
@@ -26,7 +27,7 @@ from cloakgp.release.spec import ReleaseSpec
 MOST_IDENTITY = 4000
 #: Singular values of T below this share of the largest drown in the rounding of its grid.
 SMALLEST_ROW = 2.0**-14
-#: Entries of a sketch of people at places, at most: a file of it stays small.
+#: Entries of a sketch of people in bins, at most: a file of it stays small.
 MOST_AT_PLACES = 30_000
 #: So many people need a coarser grid, or their sums would leave 64 bits.
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
@@ -34,7 +35,11 @@ MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 BITS_OVER_BINS = 8
 #: Cells of whole rows are chosen as if there were this share of the noise: broad averages leave no
 #: trace of waves, and so nothing to learn the prior from.
-CELL_NOISE = 0.75
+CELL_NOISE_ROWS = 0.75
+#: Where inputs are public, the prior is learnt and the budget buys so few cells (with one input,
+#: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
+#: most functions are smoother than the mean of the family.
+CELL_NOISE, FEW_CELLS = 1.5, (4, 24)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -48,7 +53,7 @@ MARGIN = 2e-6
 class DesignProblem:
     """What a design is chosen by: C u is to be known, with the prior of u (K,).
 
-    cov(u) = diag(``diagonal``) + ``factor`` ``factor``ᵀ; u are people's, or sums at places.
+    cov(u) = diag(``diagonal``) + ``factor`` ``factor``ᵀ; u are people's, or sums over bins.
     """
 
     C: Array  # (P, K): the predictions without privacy are C u, but for what is known beforehand
@@ -66,20 +71,26 @@ class DesignProblem:
         """Return the same for a design, with the noise of each published number."""
         return Prior(self.C, self.diagonal, self.factor, noise_std, self.weights, self.floor)
 
+    def variance_left(self, T: Array, noise_std: float) -> float:
+        """Return the variance of f that a sketch leaves, on average."""
+        C = self.C * np.sqrt(self.weights)[:, None]
+        dense = DenseProblem(C, self.diagonal, self.factor, noise_std, self.floor)
+        return self.floor + dense.decode(T)[2]
+
 
 def design_problem(
     model: LinearModel,
     width: float | Array,
     points: Array,
     weights: Array,
-    places: Partition | None,
+    partition: Partition | None,
     counts: Array | None = None,
 ) -> DesignProblem:
     """Return the problem for f at weighted points; outputs span ``width`` as u goes from 0 to 1.
 
-    People are at ``places``, or so many of them, ``counts``, are at each row of the model.
+    People are in the bins of ``partition``, or so many, ``counts``, are at each row of the model.
     """
-    if places is None and counts is None:
+    if partition is None and counts is None:
         C = model.workload(points)
         return DesignProblem(
             C * width,
@@ -88,8 +99,10 @@ def design_problem(
             weights,
             model.variance_without_privacy(points, C),
         )
-    # From means at the nodes to sums at the places.
-    gathered, each = (counts, 1) if places is None else (places.node_counts, places.nodes_each)
+    # From means at the nodes to sums over the bins.
+    gathered, each = (
+        (counts, 1) if partition is None else (partition.node_counts, partition.nodes_each)
+    )
     scale = np.broadcast_to(np.asarray(gathered) / width, (len(model.X),))
     starts = np.arange(0, len(model.X), each)
     diagonal = np.add.reduceat(model.diagonal * scale**2, starts)
@@ -107,13 +120,11 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
     # Those that know no prior do not depend on the budget.
     if near is not None and spec.design not in ("bayes", "cells"):
         return near
-    problem = problem_of(spec)
+    problem = pose_problem(spec)
     if spec.noise_std == 0.0:
         return _lossless(problem)
     if spec.design == "cells":
-        soft = spec.whole_steps is None
-        prior = problem.prior(spec.noise_std * (1.0 if spec.rows is None else CELL_NOISE))
-        return cells(prior, _coordinates(spec), most=spec.rank, soft=soft)
+        return _choose_cells(spec, problem)
     if spec.design == "bayes":
         start = None if near is None else near.T
         prior = problem.prior(spec.noise_std)
@@ -123,14 +134,30 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
     return volume(problem.C) if spec.design == "volume" else worst(problem.C)
 
 
-def problem_of(spec: ReleaseSpec) -> DesignProblem:
+def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
+    """Choose cells: for the noise there is, or for more or less of it."""
+    coordinates, soft = _coordinates(spec), spec.whole_steps is None
+
+    def for_noise(times: float) -> Design:
+        prior = problem.prior(spec.noise_std * times)
+        design = cells(prior, coordinates, most=spec.rank, soft=soft)
+        return replace(design, value=problem.variance_left(design.T, spec.noise_std))
+
+    if spec.rows is not None:
+        return for_noise(CELL_NOISE_ROWS)
+    design, few = for_noise(1.0), FEW_CELLS[len(spec.names) > 1]
+    learnt_from_few = spec.family is not None and 1 < design.rank <= few
+    return for_noise(CELL_NOISE) if learnt_from_few else design
+
+
+def pose_problem(spec: ReleaseSpec) -> DesignProblem:
     """Return the problem that the sketch of a release has to solve."""
     counts = None if spec.rows is None else spec.counts
     return design_problem(spec.model, spec.width, *_weighted_points(spec), spec.partition, counts)
 
 
 def _coordinates(spec: ReleaseSpec) -> Array:
-    """Return where people, or places, are, in units of the prior's lengthscales."""
+    """Return where people, or bins, are, in units of the prior's lengthscales."""
     X = spec.X if spec.partition is None else spec.partition.centres
     columns = X.shape[1]
     given = [

@@ -125,25 +125,25 @@ def _levels(scatter: Array) -> Array:
     return levels
 
 
-def squares_of(part: Part, places: Partition | None, first: int = 0) -> list[Squares]:
+def read_squares(part: Part, partition: Partition | None, first: int = 0) -> list[Squares]:
     """Return what was published of squares, if anything; the rows of X begin with the ``first``."""
     sketch, noisy = part
     if noisy.squares is None:
         return []
     values = np.ldexp(noisy.squares.astype(np.float64), -noisy.bits)
-    return as_squares(sketch.rounded, values, noisy.noise_std, places, first)
+    return as_squares(sketch.rounded, values, noisy.noise_std, partition, first)
 
 
 def as_squares(
-    T: Array, values: Array, noise_std: float, places: Partition | None, first: int = 0
+    T: Array, values: Array, noise_std: float, partition: Partition | None, first: int = 0
 ) -> list[Squares]:
     """Return sums of squares beside a sketch T, unless nobody is in it."""
     v = np.abs(T).sum(axis=0)
     if not v.any():
         return []
     counts = np.ones(len(v))
-    if places is not None:
-        v, counts = np.repeat(v, places.nodes_each), places.node_counts
+    if partition is not None:
+        v, counts = np.repeat(v, partition.nodes_each), partition.node_counts
     return [Squares(values, noise_std, v, counts, slice(first, first + len(v)))]
 
 

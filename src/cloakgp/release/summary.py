@@ -15,9 +15,9 @@ from cloakgp.design import Design
 from cloakgp.errors import brief
 from cloakgp.privacy import Spend
 from cloakgp.release.bounds_plan import BoundsPlan
+from cloakgp.release.meaning import in_other_units, relation
 from cloakgp.release.mechanism import MechanismForecast, explain_choice
 from cloakgp.release.spec import ChosenBounds, ReleaseSpec
-from cloakgp.release.statement import in_other_units, relation
 
 #: What a plan says of rows without owners; command line and pages put their own words in place of
 #: the last ones.

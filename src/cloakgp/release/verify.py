@@ -26,9 +26,9 @@ from cloakgp.release.compared import compare_inputs
 from cloakgp.release.decode import check_decoding
 from cloakgp.release.decoder import DecodeError
 from cloakgp.release.file.manifest import check_facts
+from cloakgp.release.meaning import whose_rows
 from cloakgp.release.plausibility import quiet_values
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import whose_rows
 
 if TYPE_CHECKING:
     from cloakgp.privacy import NoisySketch
@@ -283,8 +283,8 @@ def _outputs(release: Release) -> Outcome:
 
 def _grid(release: Release) -> Outcome:
     """The grid must be the one that the core chooses, and fine enough for the proof."""
-    places = release.spec.partition
-    counts = None if places is None else places.counts
+    partition = release.spec.partition
+    counts = None if partition is None else partition.counts
     steps, rows = release.spec.outcome.whole_steps, release.spec.rows is not None
     checks = [_grid_of(part, counts, steps, rows) for part in release.parts]
     return next((check for check in checks if not check[0]), checks[0])

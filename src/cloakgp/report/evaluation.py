@@ -6,8 +6,8 @@ named as such.  ``docs/nist-800-226.md`` has the same for cloakgp as a whole, wi
 
 from __future__ import annotations
 
+from cloakgp.release.meaning import relation
 from cloakgp.release.release import Release
-from cloakgp.release.statement import relation
 from cloakgp.release.verify import VerificationReport
 from cloakgp.report.html import Html, element
 

@@ -27,9 +27,12 @@ from cloakgp.drawing.views import (
 )
 from cloakgp.report import curves, maps
 from cloakgp.report.html import Html, element, joined
+from cloakgp.report.svg import PlotFrame, drawing
 
 #: No picture.
 NOTHING = Html("")
+#: The best attacker's guesses: squares in a row, the distance from one to the next, and their side.
+ROW, STEP, SIDE = 20, 17.0, 13.0
 
 
 def figures(predictions: Predictions, inputs: list[Input], ask: Html) -> Html:
@@ -249,3 +252,22 @@ def _stroke(kind: str) -> Html:
 
 def _small(content: Html) -> Html:
     return element("svg", content, viewBox="0 0 22 12", aria_hidden="true")
+
+
+def attacker(chance: float) -> Html:
+    """Return a hundred squares: right by tossing a coin, right thanks to the release, and wrong."""
+    squares = []
+    for number in range(100):
+        row, column = divmod(number, ROW)
+        x, y = column * STEP, row * STEP
+        squares.append(_square(x, y, SIDE, "cell-coin" if number < 50 else "cell"))
+        more = min(max(100.0 * chance - number, 0.0), 1.0)
+        if number >= 50 and more > 0.0:
+            squares.append(_square(x, y, SIDE * more, "cell-extra"))
+    frame = PlotFrame(ROW * STEP - (STEP - SIDE), 100 // ROW * STEP - (STEP - SIDE), (0, 1), (0, 1))
+    words = f"Of 100 guesses the best attacker gets at most {100 * chance:.1f} right; a coin, 50"
+    return drawing(frame, *squares, title=words)
+
+
+def _square(x: float, y: float, width: float, kind: str) -> Html:
+    return element("rect", x=f"{x:g}", y=f"{y:g}", width=f"{width:.3g}", height=SIDE, class_=kind)

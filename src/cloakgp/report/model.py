@@ -31,7 +31,7 @@ from cloakgp.gp.kernels.registry import KERNELS, Tree
 from cloakgp.gp.linear import Kernel, evaluate, jittered_cholesky
 from cloakgp.gp.sparse import SparseModel
 from cloakgp.privacy.mechanism.sensitivity import SKETCH_BITS
-from cloakgp.release.decode import mixtures_of
+from cloakgp.release.decode import posterior_mixtures
 from cloakgp.release.decoder import Decoder
 from cloakgp.release.mixture import Mixture
 from cloakgp.release.release import Release
@@ -130,7 +130,7 @@ class PageModel:
 
 def page_model(release: Release) -> PageModel | None:
     """Return the model of a release, or None if the script could not predict from it."""
-    spec, mixtures = release.spec, mixtures_of(release)
+    spec, mixtures = release.spec, posterior_mixtures(release)
     work = sum(len(m.decoders) * len(m.s) ** 3 / 6.0 for m in mixtures)
     if spec.decode != "bayes" or work > MAX_MULTIPLICATIONS:
         return None
@@ -158,7 +158,7 @@ def _agrees(model: PageModel, release: Release) -> bool:
     points = release.spec.points[:: -(-len(release.spec.points) // 4)]
     spread = np.ptp(release.spec.X, axis=0)
     places = np.vstack([points, release.spec.X[:1] - 0.3 * spread])
-    for column, mixture in zip(model.columns, mixtures_of(release), strict=True):
+    for column, mixture in zip(model.columns, posterior_mixtures(release), strict=True):
         scale = float(np.sqrt(np.max(mixture.variances(places), initial=0.0))) + 1e-300
         means, variances = model.moments(column, places)
         off = np.abs(means - mixture.means(places)).max() / scale

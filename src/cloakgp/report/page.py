@@ -21,18 +21,12 @@ from cloakgp.privacy import total_gdp, total_zcdp
 from cloakgp.release.cells import PublishedCells, collect_cells, summed_names
 from cloakgp.release.diagnostics import hyperparameters
 from cloakgp.release.file.archive import build_contents, encode_archive
+from cloakgp.release.meaning import best_attacker, best_guess_rate, percent, round_up
 from cloakgp.release.signature.check import NOT_CHECKED, SignatureCheck
-from cloakgp.release.statement import (
-    NOT_PRIVATE,
-    best_attacker,
-    plain,
-    round_up,
-    what_cells_are,
-)
+from cloakgp.release.statement import NOT_PRIVATE, plain, what_cells_are
 from cloakgp.release.verify import VerificationReport
-from cloakgp.report.attacker import attacker, best_guess_rate, percent
 from cloakgp.report.evaluation import evaluation
-from cloakgp.report.figures import figures, shown_inputs
+from cloakgp.report.figures import attacker, figures, shown_inputs
 from cloakgp.report.html import Html, element, from_markdown, joined, sections
 from cloakgp.report.model import as_json, page_data
 from cloakgp.report.settings_toml import settings_toml

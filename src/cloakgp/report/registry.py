@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from cloakgp.drawing.predictions import predictions_of
 from cloakgp.errors import escape
 from cloakgp.release.diagnostics import can_be_checked, check_fit
-from cloakgp.release.statement import statement, two_cases
-from cloakgp.report.attacker import best_guess_rate, percent
+from cloakgp.release.meaning import best_guess_rate, percent, two_cases
+from cloakgp.release.statement import statement
 from cloakgp.report.html import sections, unmarked
 
 if TYPE_CHECKING:

@@ -29,10 +29,10 @@ from cloakgp.estimators.steps import budgets_for
 from cloakgp.files import write_file
 from cloakgp.privacy import Ledger, Spend
 from cloakgp.privacy.ledger import Balance, LedgerError
+from cloakgp.release.meaning import guess_at, in_other_units, two_cases
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.release import Release
-from cloakgp.release.statement import guess_at, in_other_units, two_cases
 from cloakgp.web.form import FormSubmission, Problem, short, values_of
 from cloakgp.web.tasks import Step
 

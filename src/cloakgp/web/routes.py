@@ -32,10 +32,10 @@ from cloakgp.data.box import MOST_INPUTS
 from cloakgp.drawing.axes import format_number
 from cloakgp.errors import CommandError
 from cloakgp.privacy.ledger import LedgerError
+from cloakgp.release.meaning import percent, relation
 from cloakgp.release.release import Release
-from cloakgp.release.statement import relation
 from cloakgp.release.summary import NAME_OWNERS
-from cloakgp.report.attacker import attacker, percent
+from cloakgp.report.figures import attacker
 from cloakgp.report.html import from_markdown, sections
 from cloakgp.report.page import report_page
 from cloakgp.web.form import (

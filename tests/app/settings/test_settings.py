@@ -15,8 +15,6 @@ from cloakgp.datasets import make_heights
 from cloakgp.errors import CommandError
 from cloakgp.gp.kernels.grammar import parse_kernel
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 

@@ -13,8 +13,6 @@ from cloakgp.app.tables.columns import read_columns
 from cloakgp.app.tables.files import column_names, to_csv
 from cloakgp.errors import CommandError
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 @pytest.mark.parametrize(
     ("name", "content", "part"),

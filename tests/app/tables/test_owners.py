@@ -14,8 +14,6 @@ from cloakgp.app.tables.owners import RepeatedOwner, find_repeated_owner, owner_
 from cloakgp.cli.consent import agrees_to_spend, ask_owners
 from cloakgp.errors import CommandError
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 SAME = [
     ("7", "7.0"),
     ("7", "07"),

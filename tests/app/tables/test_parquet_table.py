@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 from command_line import PLAN, SPEND, fails, people, run
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def test_a_plan_reads_no_byte_of_a_private_parquet_column(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")

@@ -4,13 +4,14 @@ import csv
 import io
 import json
 import sqlite3
+from functools import partial
 
+import command_line
 import numpy as np
 import pandas as pd
 import pytest
 import typer
 from postgres_server import ESCAPED, PASSWORD
-from typer.testing import CliRunner
 
 from cloakgp.app.spending import RunState
 from cloakgp.app.tables.files import to_csv
@@ -31,12 +32,7 @@ def _root(ctx: typer.Context):
     ctx.obj = RunState()
 
 
-def run(*words):
-    try:
-        runner = CliRunner(mix_stderr=False)
-    except TypeError:  # newer ones never mix them
-        runner = CliRunner()
-    return runner.invoke(app, ["budget", *map(str, words)])
+run = partial(command_line.run, "budget", app=app)
 
 
 def works(*words):

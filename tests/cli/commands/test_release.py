@@ -30,7 +30,7 @@ from cloakgp.app.tables.files import to_csv
 from cloakgp.privacy import Spend, total_guarantee
 
 
-def test_a_release_writes_a_folder_that_verifies(data, tmp_path):
+def test_a_release_writes_a_folder_that_verifies(data, tmp_path, drawn):
     out = tmp_path / "deep" / "out"
     result = run("release", data, *SPEND, "--out", out)
     assert result.exit_code == 0, result.output

@@ -1,15 +1,11 @@
 """Dask arrays and data frames as blocks, in this process and on workers of a cluster."""
 
-import operator
-import os
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from block_cases import INPUTS, PEOPLE, N, damage, whole, write
-from cluster import cluster
 
 from cloakgp.data.blocks.dask import blocks_of, output_blocks_of
 from cloakgp.errors import TableError
@@ -162,22 +158,3 @@ def test_a_partition_that_has_other_rows_than_before_is_refused():
 def test_nothing_private_is_shown_of_a_part():
     [part, *_] = output_blocks_of(FRAME["height"]).parts
     assert repr(part) == "DaskOutputs(part=DaskPart(rows=250, name='y.partitions[0]'))"
-
-
-@pytest.mark.slow
-def test_workers_of_a_cluster_read_parts_themselves(tmp_path):
-    read = joblib.delayed(operator.methodcaller("read"))
-    with cluster() as client:
-        pids = set(client.run(os.getpid).values())
-        assert len(pids) == 2
-        assert os.getpid() not in pids
-        assert set(joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(8))) <= pids
-        table = dd.read_parquet(write(tmp_path))
-        for frame in (table, FRAME.persist()):
-            for blocks in (blocks_of(frame[INPUTS]), output_blocks_of(frame["height"])):
-                found = np.concatenate(joblib.Parallel()(read(part) for part in blocks.parts))
-                wanted = PEOPLE[INPUTS] if found.ndim == 2 else PEOPLE["height"]
-                np.testing.assert_array_equal(found, wanted)
-        kept = da.from_array(PEOPLE[INPUTS].to_numpy(), chunks=(300, 2)).persist()
-        found = joblib.Parallel()(read(part) for part in blocks_of(kept).parts)
-        np.testing.assert_array_equal(np.concatenate(found), PEOPLE[INPUTS])

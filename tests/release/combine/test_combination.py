@@ -21,7 +21,13 @@ from scipy import stats
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor, Release
 from cloakgp.release import Combination, CountRelease, LabelRelease
-from cloakgp.release.decode import decode, decoders_for, measurements, mixtures_of, prior_weights
+from cloakgp.release.decode import (
+    decode,
+    decoders_for,
+    measurements,
+    posterior_mixtures,
+    prior_weights,
+)
 from cloakgp.release.squares import weigh_noise
 
 pytestmark = pytest.mark.usefixtures("few_settings", "one_start")
@@ -80,7 +86,7 @@ def logistic(f):
 
 def test_classes_settle_where_a_dense_newton_step_stays():
     both = Release.combine(pair("two classes"))
-    f = mixtures_of(both)[0].mean(both.spec.X)
+    f = posterior_mixtures(both)[0].mean(both.spec.X)
     again = one_dense_step(both, f, LATENT, 0.0, logistic)
     np.testing.assert_allclose(again, f, atol=1e-7)
 
@@ -139,7 +145,7 @@ def test_learnt_settings_are_shared_and_weighed_by_the_evidence_of_all():
     both = Release.combine(members)
     table = both.hyperparameters
     assert len(table) == len(members[0].hyperparameters)
-    mixture = mixtures_of(both)[0]
+    mixture = posterior_mixtures(both)[0]
     assert len(mixture.s) == sum(len(m.noisy.values) for m in members)
     scores = np.array([d.log_evidence(mixture.s) for d in mixture.decoders])
     (seen,) = measurements(both)

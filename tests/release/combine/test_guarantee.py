@@ -10,9 +10,8 @@ from cloakgp import Release
 from cloakgp.privacy import Spend, gaussian_epsilon, privacy_profile, total_guarantee
 from cloakgp.release.combine.pooled import check_overlap, common_delta, joint_epsilon, joint_spends
 from cloakgp.release.combine.statement import combined_statement
+from cloakgp.release.meaning import best_guess, best_guess_rate, guess_within
 from cloakgp.release.spec import ChosenBounds
-from cloakgp.release.statement import best_guess, guess_within
-from cloakgp.report.attacker import best_guess_rate
 
 
 def test_by_default_a_person_may_be_in_all_releases_and_has_paid_for_each():

@@ -44,7 +44,7 @@ from cloakgp.privacy.ledger import Balance, Entry, Ledger, rounded_down
 from cloakgp.privacy.ledger.address import SCHEMA as DEFAULT_SCHEMA
 from cloakgp.privacy.ledger.address import own_schema
 from cloakgp.privacy.ledger.tables import PARTS, sql
-from cloakgp.release.statement import round_up
+from cloakgp.release.meaning import round_up
 
 #: Lines of a table, at most; ``--json`` and ``export`` give all.
 MOST_LINES = 60

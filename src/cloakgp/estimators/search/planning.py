@@ -155,7 +155,7 @@ def search_settings(search: SearchSettings) -> EstimatorSettings:
     return EstimatorSettings(maker, values)
 
 
-def candidates_of(search: SearchSettings) -> list[Params]:
+def list_candidates(search: SearchSettings) -> list[Params]:
     """Return the candidates, or refuse a search that makes no sense."""
     if not isinstance(search.estimator, PrivateGPRegressor | PrivateGPClassifier):
         raise ValueError(

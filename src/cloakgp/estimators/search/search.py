@@ -30,7 +30,7 @@ from cloakgp.estimators.classification import PrivateGPClassifier
 from cloakgp.estimators.parameters import accepts_max_rows, documented
 from cloakgp.estimators.search.planning import (
     candidate,
-    candidates_of,
+    list_candidates,
     plan_search,
     raw_inputs,
     search_settings,
@@ -232,7 +232,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
             What would be spent, the sensitivity and noise of each candidate, the chance of choosing
             the best, and whether the search is likely to pay.
         """
-        candidates = candidates_of(self)
+        candidates = list_candidates(self)
         return plan_search(self, candidates, search_table(self, X, at, groups, max_contributions))
 
     @accepts_max_rows
@@ -269,7 +269,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         BudgetExceeded
             If the spend does not fit under the cap of the ledger.  Nothing was spent.
         """
-        candidates = candidates_of(self)
+        candidates = list_candidates(self)
         for inducing in (self.estimator.inducing, *(c.get("inducing") for c in candidates)):
             check_apart(y, X, at=at, groups=groups, inducing=inducing)
         warn_if_reordered(X, y)

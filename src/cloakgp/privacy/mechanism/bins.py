@@ -28,6 +28,8 @@ from cloakgp.privacy.mechanism.outputs import Integers, Kind, squares
 PATIENCE = 3600.0
 #: Whole numbers up to this one, and sums of them that are not larger, are exact in floating point.
 EXACT_FLOATS = 1 << 53
+#: People who are summed at a time: few enough for the fastest memory.
+AT_A_TIME = 1 << 14
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
@@ -244,16 +246,16 @@ def _sum_block(batch: Batch, *, kind: Kind, bins: int, most: int, squared: bool)
     if not whole or at.ndim != 1 or bool(np.any((at < 0) | (at >= bins))):
         return "places must be whole numbers, one for each person"
     try:
-        u = kind.steps(kind.checked(private, len(at)), most)
+        values = kind.checked(private, len(at))
     except ValueError as error:  # of ours, which quotes nothing
         return str(error)
-    if squared:
-        u = np.hstack([u, squares(u, most)])
-    U = np.zeros((bins, u.shape[1]), dtype=np.int64)
+    U = np.zeros((bins, kind.columns * (1 + squared)), dtype=np.int64)
     # Sums over so many people are exact in floating point.
-    exact = max(1, EXACT_FLOATS // max(most, 1))
-    for some in (slice(start, start + exact) for start in range(0, len(at), exact)):
-        for column in range(u.shape[1]):
-            sums = np.bincount(at[some], u[some, column], minlength=bins)
-            U[:, column] += sums.astype(np.int64)
+    step = min(AT_A_TIME, max(1, EXACT_FLOATS // max(most, 1)))
+    for some in (slice(start, start + step) for start in range(0, len(at), step)):
+        u = kind.steps(values[some], most)
+        for j, sums in enumerate((u, squares(u, most)) if squared else (u,)):
+            for column in range(kind.columns):
+                summed = np.bincount(at[some], sums[:, column], minlength=bins)
+                U[:, j * kind.columns + column] += summed.astype(np.int64)
     return _Block(U, np.bincount(at, minlength=bins).astype(np.int64))

@@ -25,10 +25,10 @@ from cloakgp.gp.sparse import Approximation, SparseModel
 from cloakgp.privacy import Budget, Spend, total_guarantee
 from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.diagnostics import has_default_family
+from cloakgp.release.meaning import round_up
 from cloakgp.release.outputs import Counts, Outcome, Rate
 from cloakgp.release.settings import same_setting
 from cloakgp.release.spec import Array, PooledRows, ReleaseSpec, at_prior_mean
-from cloakgp.release.statement import round_up
 
 if TYPE_CHECKING:
     from cloakgp.release.release import Release

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 from cloakgp.errors import escape
 from cloakgp.privacy.accounting.profiles import total_mu
 from cloakgp.release.combine.pooled import DIGITS, joint_epsilon
+from cloakgp.release.meaning import figures, round_up, same_in_other_units
 from cloakgp.release.statement import (
     IN_GENERAL,
     NOT_PRIVATE,
     WARNING,
     among,
     assumptions,
-    figures,
     limits_of,
     marked,
-    round_up,
     rows_counted,
     rows_left_out,
-    same_in_other_units,
 )
 
 if TYPE_CHECKING:

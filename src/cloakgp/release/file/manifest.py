@@ -53,7 +53,7 @@ from cloakgp.release.file.schema import (
     to_json,
     typed,
 )
-from cloakgp.release.outputs import OUTCOMES, Counts, Numbers, Outcome, Rate, Said, Task
+from cloakgp.release.outputs import OUTCOMES, Counts, Numbers, Outcome, Rate, StoredOutcome, Task
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
@@ -182,9 +182,9 @@ class Manifest(Head, frozen=True, omit_defaults=True):
         return len(self.bounds.lo)
 
     @property
-    def said(self) -> Said:
+    def said(self) -> StoredOutcome:
         """What is said of the outputs, for the kind that they are of."""
-        return Said(
+        return StoredOutcome(
             lo=self.bounds.lo,
             hi=self.bounds.hi,
             classes=self.classes,
