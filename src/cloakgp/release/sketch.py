@@ -39,7 +39,7 @@ CELL_NOISE_ROWS = 0.75
 #: Where inputs are public, the prior is learnt and the budget buys so few cells (with one input,
 #: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
 #: most functions are smoother than the mean of the family.
-CELL_NOISE, FEW_CELLS = 1.5, (4, 24)
+CELL_NOISE, FEW_CELLS = 1.5, (3, 24)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
