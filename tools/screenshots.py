@@ -58,6 +58,8 @@ def fill_in(page: Any) -> None:
     page.evaluate("document.activeElement.blur()")
     if page.viewport_size["width"] < 500:  # what a release would give comes after the form
         page.locator("aside").scroll_into_view_if_needed()
+    else:
+        page.evaluate("scrollTo(0, 0)")
 
 
 def main(beginning: str = "") -> None:

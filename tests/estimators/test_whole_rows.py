@@ -440,12 +440,28 @@ def test_errors_about_y_quote_neither_inputs_nor_numbers(neighbours):
         assert "secret" not in said
 
 
-@pytest.mark.parametrize("table", [np.zeros(N), [0.0] * N, np.zeros((N, 1, 1)), np.zeros((N, 3))])
+RAGGED = [np.zeros((2, 2))] * (N - 1) + [np.zeros((2, 3))]
+
+
+@pytest.mark.parametrize(
+    "table", [np.zeros(N), [0.0] * N, np.zeros((N, 1, 1)), np.zeros((N, 3)), RAGGED]
+)
 def test_errors_about_tables_of_another_shape_do_not_say_how_many_rows_there_are(table):
     model = maker(neighbours="add-remove", box=[(0, 1), (0, 1)])
     with pytest.raises(ValueError, match="column") as error:
         model.fit(table, Y, people=50)
     assert str(N) not in str(error.value)
+    assert "2,3" not in str(error.value)
+
+
+def test_owners_in_another_order_than_the_rows_are_refused():
+    """Taken as they come, they would protect the rows of one person as those of several."""
+    owners = pd.Series([f"p{i // 2}" for i in range(N)])
+    assert maker().fit(X, Y, groups=owners, people=N).release_.private
+    for other in (owners[::-1], owners.set_axis(range(7, N + 7)), owners[:-1]):
+        with pytest.raises(ValueError, match="groups has another index than X") as error:
+            maker(neighbours="add-remove").fit(X, Y, groups=other, people=50)
+        assert not any(sign.isdigit() for sign in str(error.value))
 
 
 def test_the_memory_of_a_release_holds_no_inputs():

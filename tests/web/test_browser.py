@@ -118,8 +118,8 @@ def test_the_whole_way_from_a_table_to_the_downloads(started, planner, worker, b
             page.keyboard.press("Tab")
             assert len(order) < 40
         fields = [name for name in order if name not in ("inputs", "task", "SUMMARY")]
-        assert fields[:5] == ["output", "groups", "max_contributions", "low", "high"]
-        assert fields[5:9] == ["at", "slider", "epsilon", "delta"]
+        assert fields[:6] == ["output", "groups", "unit", "max_contributions", "low", "high"]
+        assert fields[6:10] == ["at", "slider", "epsilon", "delta"]
         before = page.inner_text("#preview")
         page.focus("#slider")
         page.keyboard.press("End")

@@ -87,7 +87,10 @@ MODULES = {
     for module in (
         Module("numbers", (*_in("mechanism", "calibration", "budget"), DOORS)),
         Module("contributions", _in("mechanism", "contributions", "owners")),
-        Module("outputs", (*_in("mechanism", "outputs", "release", "labels", "laplace"), DOORS)),
+        Module(
+            "outputs",
+            (*_in("mechanism", "outputs", "squares", "release", "labels", "laplace"), DOORS),
+        ),
         Module("calibration", (*_in("mechanism", "calibration"), DOORS)),
         Module("budget", _in("mechanism", "budget", "laplace")),
         Module("sensitivity", _in("mechanism", "sensitivity", "release", "laplace")),
@@ -96,11 +99,12 @@ MODULES = {
         Module(
             "release",
             (
-                *_in("mechanism", "release", "labels", "noise", "bins", "laplace", "whole_rows"),
+                *_in("mechanism", "release", "labels", "noise", "bins", "laplace"),
+                *_in("mechanism", "whole_rows", "squares"),
                 DOORS,
             ),
         ),
-        Module("bins", (*_in("mechanism", "bins"), DOORS)),
+        Module("bins", (*_in("mechanism", "bins", "squares"), DOORS)),
         Module("grid", (*_in("mechanism", "grid"), DOORS)),
         Module("whole_rows", (*_in("mechanism", "whole_rows"), DOORS)),
         Module("bounds", (*_in("choice", "bounds"), DOORS)),

@@ -153,6 +153,12 @@ def owner_codes(groups: Any, rows: int, X: Any = None) -> NDArray[np.int64] | No
     """
     if groups is None:
         return None
+    check_same_index(groups, X)
+    return np.asarray(core_codes(groups, rows), dtype=np.int64)
+
+
+def check_same_index(groups: Any, X: Any) -> None:
+    """Refuse owners whose index is not that of the rows: who owns which would not be known."""
     indexed = isinstance(groups, pd.Series | pd.DataFrame) and isinstance(X, pd.DataFrame)
     if indexed and not groups.index.equals(X.index):
         raise ParameterError(
@@ -160,7 +166,6 @@ def owner_codes(groups: Any, rows: int, X: Any = None) -> NDArray[np.int64] | No
             "row; pass groups.loc[X.index] to match them by index, or groups.to_numpy() if the "
             "order is right already"
         )
-    return np.asarray(core_codes(groups, rows), dtype=np.int64)
 
 
 def shape_of(y: Any, rows: int) -> tuple[int, ...]:

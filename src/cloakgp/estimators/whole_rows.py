@@ -7,6 +7,7 @@ how many rows there are.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, get_args
 
 import numpy as np
@@ -15,7 +16,7 @@ from cloakgp.data.batches import PrivateBlock, PrivateRows
 from cloakgp.data.blocks.dask import dask_outputs, dask_rows
 from cloakgp.data.blocks.table import BlockColumn, BlockTable
 from cloakgp.data.box import Box, ProtectedRows, read_box
-from cloakgp.data.checks import as_float
+from cloakgp.data.checks import as_float, check_same_index
 from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
 from cloakgp.privacy import Batch
@@ -170,14 +171,24 @@ def private_batches(box: Box, X: Any, y: Any, groups: Any) -> list[Batch]:
             "{python:, for instance X, y = cloakgp.scan(path, inputs=[...], output=..., "
             "protect='rows')}"
         )
-    shape = getattr(X, "shape", None)
+    check_same_index(groups, X)
     # Without its shape: how many rows there are may be private.
-    if len(np.asarray(X, dtype=object).shape if shape is None else shape) != 2:
+    if _dimensions(X) != 2:
         raise ParameterError(
             "{X} must be a table with a column for each input of {box}; turn a single column into "
             "a table with .reshape(-1, 1)"
         )
     return [PrivateRows(box.grid, box.values(X), y)]
+
+
+def _dimensions(X: Any) -> int | None:
+    """Return how many dimensions a private table has; None for what is no table."""
+    shape = getattr(X, "shape", None)
+    if shape is not None:
+        return len(shape)
+    with contextlib.suppress(Exception):  # NumPy says which shapes do not fit
+        return np.asarray(X, dtype=object).ndim
+    return None
 
 
 def check_outputs(outputs: int, y: Any) -> None:

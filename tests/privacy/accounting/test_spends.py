@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from cloakgp.privacy import Budget, Spend
+from cloakgp.privacy import Budget, Spend, total_guarantee
 
 
 @pytest.mark.parametrize("size", [0.0, -1.0, math.nan, math.inf, 1e4])
@@ -38,3 +38,17 @@ def test_a_release_for_adding_costs_more_if_somebody_is_replaced():
     assert Spend("gaussian", 0.5).replacing("replace") == Spend("gaussian", 0.5)
     with pytest.raises(ValueError, match="neighbours must be one of"):
         Spend.of(laplace, "both")
+
+
+def test_every_budget_that_can_be_spent_can_be_counted():
+    """For adding or removing a person, too, where a ledger counts twice the ε of Laplace noise."""
+    for epsilon in (1e-4, 25.5, 50.0):
+        spend = Spend.of(Budget(epsilon, 0.0, mechanism="laplace"), "add-remove")
+        assert spend == Spend("pure", 2.0 * epsilon)
+        assert total_guarantee([spend], 0.0) == 2.0 * epsilon
+        together = total_guarantee([spend, Spend.gaussian(1e3)], 1e-5)
+        assert 1.9 * epsilon < together < 2.0 * epsilon + 0.01
+        Spend.of(Budget(epsilon, 1e-12), "add-remove")
+    for kind, size in (("pure", 100.1), ("bounded-range", 50.1), ("gaussian", 1000.1)):
+        with pytest.raises(ValueError, match=f"size of a {kind} spend .* at most"):
+            Spend(kind, size)

@@ -122,3 +122,34 @@ def test_rows_with_the_same_random_number_are_drawn_again(monkeypatch):
     together = in_random_order(rows, np.array([0, 0, 0]))
     assert not drawn
     assert sorted(together.tolist()) == [0, 1, 2]
+
+
+def lots(*numbers):
+    """Return the bytes of 128-bit numbers, the lower halves of all before the upper ones."""
+    halves = [[n & (1 << 64) - 1 for n in numbers], [n >> 64 for n in numbers]]
+    return np.array(halves, dtype=np.uint64).tobytes()
+
+
+def test_random_numbers_are_whole_ones_of_128_bits(monkeypatch):
+    """Half of a number may be that of another; as floats the largest ones would be negative."""
+    top = 1 << 127
+    drawn = [lots(top + 5, (3 << 64) + 9, top + 2**64, (3 << 64) + 1)]
+    monkeypatch.setattr(contributions.secrets, "token_bytes", lambda _: drawn.pop(0))
+    order = in_random_order(np.array([10, 11, 12, 13]), np.zeros(4, dtype=np.intp))
+    assert order.tolist() == [13, 11, 10, 12]
+    drawn = [lots(4, 4, 1), lots(6, 5, 4)]  # two that are alike are enough to draw again
+    assert in_random_order(np.arange(3), np.zeros(3, dtype=np.intp)).tolist() == [2, 1, 0]
+    assert not drawn
+
+
+def test_columns_of_other_libraries_and_mixed_lists_are_cut_as_they_are():
+    rows = np.array([2, 0])
+    mixed = keep_rows([1, "a", 2.5], rows)
+    assert (mixed.dtype, mixed.tolist()) == (np.dtype(object), [2.5, 1])
+    words = keep_rows(np.array(["a", "b", "c"]), rows)
+    assert (words.dtype.kind, words.tolist()) == ("U", ["c", "a"])
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    column = keep_rows(polars.Series("y", [1, 2, 3]), rows)
+    assert (type(column), column.name, column.to_list()) == (polars.Series, "y", [3, 1])
+    table = keep_rows(pyarrow.table({"y": [1, 2, 3]}), rows)
+    assert table.equals(pyarrow.table({"y": [3, 1]}))

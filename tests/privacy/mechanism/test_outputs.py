@@ -75,6 +75,18 @@ def test_bounds_cannot_be_changed_once_they_were_checked():
     kind = core.Bounded(lo, hi)
     lo[:], hi[:] = -5.0, 100.0
     assert (kind.lo, kind.hi) == ((0.0,), (1.0,))
+    classes = ["a", "b", "c"]
+    kind = core.Labelled(classes)
+    classes[0] = "z"
+    assert kind.classes == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("short", [np.float16(0.1), np.float32(0.1), np.float64(0.1), 0.1])
+@pytest.mark.parametrize("other", ["2.5", b"2.5", 2.5, 3, True, np.uint64(2**63)])
+def test_a_number_is_the_same_whatever_the_others_are(short, other):
+    """NumPy makes strings of numbers in a list with a string, short ones in fewer digits."""
+    assert outputs([short, other])[0, 0] == float(short)
+    assert outputs([[short], [other]])[0, 0] == float(short)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +97,8 @@ def test_bounds_cannot_be_changed_once_they_were_checked():
         ["4711 cm", "2"],
         [[4711, 2], [1]],
         [object(), 4711],
+        np.array([4711, "NaT"], dtype="M8[ns]"),
+        np.array([4711, "NaT"], dtype="m8[s]"),
     ],
 )
 def test_outputs_that_are_missing_or_no_numbers_are_refused_without_a_word_about_them(y):

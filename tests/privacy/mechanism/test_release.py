@@ -133,6 +133,7 @@ def test_the_noiseless_product_is_not_kept_anywhere_in_the_result():
         assert np.int64(value).tobytes() not in data
 
 
+@pytest.mark.slow
 def test_ten_million_people_fit_into_64_bits():
     # A coarse but complete run: one row of ones, which is the largest sum there can be.
     n = 10_000_000

@@ -12,6 +12,9 @@ from cloakgp.privacy.mechanism.whole_rows import Neighbours, rows_sensitivity
 
 Kind = Literal["gaussian", "bounded-range", "pure"]
 
+#: A release with Laplace noise for adding or removing a person costs twice its ε.
+LARGEST_SIZES = {"gaussian": 1e3, "pure": 2.0 * LARGEST_EPSILON}
+
 
 # Proof: totals.md
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Spend:
                 f"kind must be 'gaussian', 'bounded-range' or 'pure', got {self.kind!r}"
             )
         object.__setattr__(self, "size", as_number("size", self.size))
-        largest = 1e3 if self.kind == "gaussian" else LARGEST_EPSILON
+        largest = LARGEST_SIZES.get(self.kind, LARGEST_EPSILON)
         if not 0 < self.size <= largest:
             raise ValueError(
                 f"the size of a {self.kind} spend must lie above 0 and be at most {largest:g}, "

@@ -273,9 +273,12 @@ def own_floats(values: Any) -> Floats | None:
     """Return a copy as float64, or None if there are entries that are missing or no numbers."""
     try:
         found = np.asanyarray(values)
-        # Masked entries are missing ones, and a complex number has no place between bounds.
-        if np.ma.is_masked(found) or found.dtype.kind == "c":
+        # Masked entries are missing ones; complex numbers and dates have no place between bounds.
+        if np.ma.is_masked(found) or found.dtype.kind in "cmM":
             return None
+        # NumPy writes a short float in fewer digits if somebody else's entry is a string.
+        if found.dtype.kind in "US" and not hasattr(values, "dtype"):
+            found = np.asarray(values, dtype=object)
         return np.array(found, dtype=np.float64)
     except Exception:
         return None
