@@ -84,7 +84,7 @@ def _alike(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     for name in one.columns:
         a, b = one[name], other[name]
         if a.dtype.kind in "fiu" and b.dtype.kind in "fiu":
-            scale = float(np.nanmax(np.abs(a), initial=0.0))
+            scale = float(np.abs(a[np.isfinite(a)]).max()) if np.isfinite(a).any() else 0.0
             if not np.allclose(a, b, rtol=RTOL, atol=RTOL * scale, equal_nan=True):
                 return False
         elif not a.equals(b):
