@@ -19,9 +19,21 @@ TITLE = "Beside 0.2.0"
 OURS, LEARNT = "ours, all defaults", "learnt"
 HINDSIGHT = "best fixed kernel, with hindsight"
 #: What is missed, and why as far as it is known.
-MISSED = ("CPU time is measured by the [benchmarks](../benchmarks.md).",)
+MISSED = (
+    "The smallest private error: 0.2.0 was compared with histograms of Gaussian noise. Now rivals "
+    "have Laplace noise, the number of cells that is best in hindsight for every case and, for "
+    "numbers, our own prior on top. Where ours is behind on numbers it is mostly by less than 5 %. "
+    "On classes with many inputs (digits, wines) a vote in each of many clusters errs less than "
+    "ours, at some budgets less than ours without privacy.",
+    "Digits: the default prior has a lengthscale for each input, by its spread. With one for all "
+    "inputs (*ours, one lengthscale* in the comparison of classes) digits have fewer errors, and "
+    "loans at large budgets more.",
+    "CPU time is measured by the [benchmarks](../benchmarks.md).",
+)
 #: Shares of wrong classes may be 0, which has no logarithm.
 LEAST_ERROR = 1e-3
+#: Errors up to so many times the smallest one are as good as it, for a reader.
+NEAR = 1.05
 COMPARISONS = ("compare-regression", "compare-classification")
 
 
@@ -93,8 +105,12 @@ def wins(results: Path) -> str:
     best = rival.groupby(CELL, sort=False)["error"].min()
     mine = errors.query("method == @OURS").set_index(CELL)
     won = mine["error"] <= best[mine.index]
+    near = mine["error"].clip(lower=LEAST_ERROR) <= NEAR * best[mine.index].clip(lower=LEAST_ERROR)
     old = mine["before"].notna()
-    return f"{won[old].sum()} of {old.sum()}; new data {won[~old].sum()} of {(~old).sum()}"
+    return (
+        f"{won[old].sum()} of {old.sum()}; new data {won[~old].sum()} of {(~old).sum()}; within "
+        f"{100 * (NEAR - 1):.0f} % of it in {near.sum()} of {len(near)}"
+    )
 
 
 def coverage(results: Path) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import re
 import signal
 import sys
 import threading
@@ -141,4 +140,5 @@ app.command("demo", epilog=demo.EXAMPLES)(demo.demo_command)
 app.add_typer(budget.app, name="budget")
 for each in (*app.registered_commands, *budget.app.registered_commands):
     # Lines of a docstring are ours: a terminal breaks its own.
-    each.help = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(each.callback) or "")
+    paragraphs = (inspect.getdoc(each.callback) or "").split("\n\n")
+    each.help = "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in paragraphs)
