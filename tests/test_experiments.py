@@ -578,7 +578,7 @@ def test_what_was_reached_is_told_beside_the_version_before(tmp_path):
     best = mine | {"method": measured.HINDSIGHT, "rmse": 0.25 * truth["rmse"]}
     stored(tmp_path, "unexpected", "all", [mine, best])
     assert measured.error(tmp_path) == "0.50 (0.50 in 1 comparisons, 0.50 on 1 truths)"
-    assert measured.wins(tmp_path) == "1 of 1; new data 0 of 1"
+    assert measured.wins(tmp_path) == "1 of 1; new data 0 of 1; within 5 % of it in 1 of 2"
     assert measured.hindsight(tmp_path) == "2.00"
     assert measured.coverage(tmp_path).endswith(f"({truth['truth']})")
     known = pd.read_csv(measured.PRINTED / "score-0.2.0.csv")

@@ -37,7 +37,9 @@ BELOW = {
         *("scikit-learn <scikit-learn>", "diffprivlib <diffprivlib>"),
         *("DP Wizard <dp-wizard>", "The paper <paper>"),
     ),
-    "results/index.md": ("Benchmarks <../benchmarks>",),
+    "results/index.md": (
+        *("At a glance <at-a-glance>", "Whole rows <compare-rows>", "Benchmarks <../benchmarks>"),
+    ),
     "project.md": ("security", "nist-800-226", "stability", "changelog", "contributing"),
     "proofs/index.md": (
         *("mechanism/calibration", "mechanism/release", "mechanism/discrete"),

@@ -363,7 +363,7 @@ def test_totals_at_the_ends():
 
 
 def test_a_spend_is_taken_up_to_the_largest_size_of_its_kind():
-    for kind, largest in (("gaussian", 1e3), ("bounded-range", 50.0), ("pure", 50.0)):
+    for kind, largest in (("gaussian", 1e3), ("bounded-range", 50.0), ("pure", 100.0)):
         assert Spend(kind, largest).size == largest
         with pytest.raises(ValueError, match=f"the size of a {kind} spend .* at most {largest:g}"):
             Spend(kind, math.nextafter(largest, math.inf))
