@@ -1,6 +1,7 @@
 """Private outputs at the door: what is refused, in which words, and what is never quoted."""
 
 import traceback
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -163,6 +164,30 @@ def test_outputs_of_another_shape_are_refused(shape, message):
 def test_labels_become_their_places_among_the_classes():
     assert core.checked_labels(["b", "a", "c"], ["a", "b", "c"], 3).tolist() == [1, 0, 2]
     assert core.checked_labels(np.array([[2], [1]]), [1, 2], 2).tolist() == [1, 0]
+
+
+FAR, SHORT, TENTH = 2**53, np.float16, np.float32(0.1)
+
+
+@pytest.mark.parametrize(
+    ("classes", "label", "one", "other"),
+    [
+        ([1, FAR, FAR + 2], FAR, 1, 1.0),
+        ([1, 2048, 2049], SHORT(2048), SHORT(1), 1.0),
+        ([1, 2048, 2049], SHORT(2048), SHORT(1), Fraction(1)),
+        ([1, float(TENTH), 0.1], TENTH, np.float32(1), 1.0),
+    ],
+)
+def test_a_label_has_the_same_place_whatever_type_the_others_have(classes, label, one, other):
+    places = [core.Labelled(classes).checked([label, each], 2).tolist() for each in (one, other)]
+    assert places == [[1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize("classes", [[FAR, FAR + 1], [1, FAR, FAR + 1], [-1, 2**63, 2**63 + 1]])
+def test_classes_that_are_the_same_float_are_refused(classes):
+    """In a column of floats nobody could tell one label from the other."""
+    with pytest.raises(ValueError, match="two or more different labels"):
+        core.Labelled(classes)
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,8 @@ class Labelled(Kind):
 
     def __post_init__(self) -> None:
         names = np.asarray(self.classes)
-        if names.ndim != 1 or len(names) < 2 or len(set(names.tolist())) != len(names):
+        plain = _plain_numbers(names)
+        if names.ndim != 1 or len(names) < 2 or len(set(plain.tolist())) != len(names):
             raise ValueError(
                 f"classes must name two or more different labels, got {self.classes!r}"
             )
@@ -314,8 +315,9 @@ def checked_labels(labels: ArrayLike, classes: Sequence[Any], people: int) -> ND
     try:
         given = _as_labels(labels)
         shape = given.shape
+        given = _plain_numbers(given.reshape(people))
         for code, name in enumerate(classes):
-            codes[np.asarray(given.reshape(people) == name, dtype=bool)] = code
+            codes[np.asarray(given == name, dtype=bool)] = code
     except Exception:
         codes[:] = -1  # labels that cannot be compared; their values must not get out
     if shape not in ((people,), (people, 1)):
@@ -329,6 +331,15 @@ def checked_labels(labels: ArrayLike, classes: Sequence[Any], people: int) -> ND
             "possible label in classes, or decide in public what to do with the others"
         )
     return codes
+
+
+# Proof: release.md
+def _plain_numbers(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers among labels as floats, each by itself: a short float has 2048 for 2049."""
+    if labels.dtype.kind in "biuf":
+        return labels.astype(np.float64)
+    plain = np.frompyfunc(lambda one: float(one) if isinstance(one, np.floating) else one, 1, 1)
+    return np.asarray(plain(labels)) if labels.dtype.kind == "O" else labels
 
 
 # Proof: release.md
