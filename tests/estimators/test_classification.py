@@ -460,6 +460,8 @@ def test_labels_declared_public_must_be_classes(case, unspent):
         ([True, 1], "one kind"),
         ([1.0, math.nan], "one kind"),
         ([1.0, math.inf], "one kind"),
+        ([1, 10**400], "one kind"),
+        ([2**53, 2**53 + 1], "two or more"),
         ([["a", "b"], ["c", "d"]], "one kind"),
         ([None, "a"], "one kind"),
         (5, "two or more"),

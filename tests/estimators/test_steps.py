@@ -58,6 +58,7 @@ def test_a_budget_in_mu_or_rho_buys_either_noise_within_it(given, total):
         ({"rho": 0.1, "calibration": "hall"}, "need calibration='analytic'"),
         ({"mu": 0.3, "bounds": BoundsGrid([0, 1, 2])}, "a choice of bounds shares one"),
         ({"mu": "0.3"}, "mu must be a number"),
+        ({"epsilon": 10**400}, "epsilon must be a number"),
         ({"rho": -1.0}, "rho must be"),
     ],
 )

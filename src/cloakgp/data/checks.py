@@ -205,9 +205,10 @@ def one_column(y: Any, rows: int) -> None:
 
 def as_float(name: str, value: Any) -> float:
     """Return a parameter that must be a number."""
-    if not isinstance(value, Real):
-        raise ParameterError("{!p} must be a number, got {!r}", name, value)
-    return float(value)
+    if isinstance(value, Real):
+        with contextlib.suppress(OverflowError):  # 10^400 has no float
+            return float(value)
+    raise ParameterError("{!p} must be a number, got {!r}", name, value)
 
 
 def target_names(y: Any) -> tuple[str, ...] | None:

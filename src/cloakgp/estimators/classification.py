@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
@@ -268,7 +268,7 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
             given = self.classes if isinstance(self.classes, Iterable) else ()
             found = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
         kinds = {_kind(label) for label in found}
-        if len(kinds) != 1 or None in kinds or len(set(found)) < max(len(found), 2):
+        if len(kinds) != 1 or None in kinds or _different(found) < max(len(found), 2):
             raise ParameterError(
                 "{classes} must name two or more different labels of one kind (strings, numbers "
                 "or booleans), got {!r}",
@@ -314,8 +314,14 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         return mean
 
 
+def _different(labels: Iterable[Any]) -> int:
+    """Return how many labels of one kind differ; numbers that are the same float do not."""
+    return len({one if isinstance(one, str) else float(one) for one in labels})
+
+
 def _kind(label: Any) -> type | None:
     """Return what kind of label this is; labels of one kind can be put in order."""
     if isinstance(label, str | bool):
         return type(label)
-    return float if isinstance(label, int | float) and math.isfinite(label) else None
+    number = isinstance(label, int | float) and abs(label) <= sys.float_info.max
+    return float if number else None
