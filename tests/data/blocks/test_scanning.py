@@ -3,6 +3,7 @@
 import datetime
 import os
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
@@ -184,6 +185,19 @@ def test_files_are_known_again_until_they_change(tmp_path):
     first.unlink()
     assert files_of(X) is None
     assert files_of(cut_array(np.zeros((3, 1)))) is None
+
+
+def test_what_files_are_known_by_cannot_be_guessed(tmp_path):
+    """It is in plans, and how long a file is follows from its private columns, too."""
+    X, _ = scan(write(tmp_path), inputs=["age"])
+    code = (
+        "import sys; from cloakgp.data.blocks.parquet import files_of, scan; "
+        "print(files_of(scan(sys.argv[1], inputs=['age'])[0]))"
+    )
+    ran = [sys.executable, "-c", code, str(tmp_path)]
+    elsewhere = subprocess.run(ran, capture_output=True, text=True, check=True).stdout.strip()
+    assert len(elsewhere) == len(files_of(X))
+    assert elsewhere != files_of(X)
 
 
 @pytest.mark.parametrize("touched", [False, True])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +37,9 @@ from cloakgp.errors import Message, TableError, brief, listed, printable
 BATCH_ROWS = 1 << 16
 #: Rows of a part, at most, and numbers of a part, at most: 32 MB.
 MAX_PART_ROWS, MAX_PART_NUMBERS = 1 << 20, 1 << 22
+#: By which this process knows files again.  Plans keep what they are known by, and a file's size
+#: follows from its private columns, too: without a key it could be guessed.
+_KEY = secrets.token_bytes(16)
 
 
 @dataclass(frozen=True)
@@ -308,10 +312,10 @@ def scan(
 def files_of(table: BlockTable) -> str | None:
     """Return what the rows of a table are known by: which of which files, as these are now.
 
-    None if they do not all come from files that are there.
+    None if they do not all come from files that are there.  Another process has another answer.
     """
     parts = [part for part in table.parts if isinstance(part, ParquetInputs)]
-    known = hashlib.sha256(repr((table.names, table.inputs)).encode())
+    known = hashlib.sha256(_KEY + repr((table.names, table.inputs)).encode())
     try:
         changed = {path: os.stat(path).st_mtime_ns for path in {p.source.file.path for p in parts}}
     except OSError:
