@@ -560,7 +560,11 @@ def test_the_account_and_the_seed_belong_to_the_search(name):
         ({"lengthscale": [1]}, "Invalid parameter"),
         *(
             ({name: [1.0]}, f"must not vary {name}")
-            for name in ("epsilon", "delta", "calibration", "bounds", "ledger", "dataset")
+            for name in ("epsilon", "delta", "rho", "mu", "calibration", "mechanism", "bounds")
+        ),
+        *(
+            ({name: ["a"]}, f"must not vary {name}")
+            for name in ("protect", "box", "neighbours", "unit", "ledger", "dataset")
         ),
         ({"random_state": [0, 1]}, "must not vary random_state"),
     ],

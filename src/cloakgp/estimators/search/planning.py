@@ -59,10 +59,12 @@ from cloakgp.release.settings import OF_SPENDS, EstimatorSettings, copy_settings
 Array = NDArray[np.float64]
 Params = dict[str, Any]
 
-#: What a search must not vary: the budget, and what the private outputs are.
+#: What a search must not vary: the budget, what the private outputs are, and what is protected.
 FIXED = (
     "epsilon",
     "delta",
+    "rho",
+    "mu",
     "calibration",
     "mechanism",
     "bounds",
@@ -70,6 +72,7 @@ FIXED = (
     "protect",
     "box",
     "neighbours",
+    "unit",
 )
 #: What does not change a plan, or shows in its folds.
 UNPLANNED = ("estimator", "cv", "n_jobs", "verbose", *OF_SPENDS)
