@@ -7,8 +7,11 @@ import sys
 import numpy as np
 import pytest
 
-from cloakgp.data.batches import ConstantPart, ExposurePart, HeldBatch
+from cloakgp.app.tables.columns import LoadedTable
+from cloakgp.data.batches import ConstantPart, ExposurePart, HeldBatch, PrivateRows
 from cloakgp.data.blocks.arrays import cut_array
+from cloakgp.privacy import Grid, Interval
+from cloakgp.privacy.choice.bounds import Held
 
 WORKER = """
 import sys
@@ -28,6 +31,21 @@ def test_people_in_memory_keep_their_order():
     batch = HeldBatch(np.array([2, 0, 1]), [3.0, 1.0, 2.0])
     assert batch.places().tolist() == [2, 0, 1]
     assert batch.outputs() == [3.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        HeldBatch(np.array([0]), [4711.0]),
+        PrivateRows(Grid([Interval(0, 1, 2)]), [np.array([4711.0])], [4711.0]),
+        Held(1, [4711.0]),
+        LoadedTable(inputs=[4711.0], outputs=[4711.0]),
+    ],
+    ids=lambda held: type(held).__name__,
+)
+def test_what_holds_private_values_does_not_show_them(held):
+    """Schedulers, debuggers and logs of others write out what they were given."""
+    assert "4711" not in repr(held)
 
 
 @pytest.mark.parametrize("exposure", [[[1.0], [0.0]], [[1.0], [-2.0]], [[1.0, 1.0]]])

@@ -23,7 +23,7 @@ from cloakgp.privacy.mechanism.grid import Grid
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HeldBatch(Batch):
     """Rows in memory, and their bins."""
 
@@ -52,7 +52,7 @@ class ReadBatch(Batch):
         return self.private.read()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrivateRows(Batch):
     """Rows in memory whose inputs are private, too: the core finds their bins."""
 

@@ -66,7 +66,7 @@ _FORMATS_WITH_COMMAS = _FORMATS | {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadedTable:
     """The columns that were read: public inputs, owners and exposure; private outputs if asked for.
 

@@ -47,7 +47,7 @@ class Outputs(Protocol):
 
 
 # Proof: bounds.md
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Held:
     """Private outputs in memory."""
 
