@@ -146,6 +146,16 @@ def test_choice_and_release_are_one_entry_of_one_total(shared):
     assert plan.to_dict()["bounds"]["candidates"] == 21
 
 
+def test_what_is_recorded_follows_from_the_release_and_not_from_what_a_plan_says_of_it(tmp_path):
+    book = account_in_use(tmp_path, 2.5)
+    model = regressor(ledger=book, dataset="people")
+    plan = model.plan(X)
+    budget = replace(plan.spec.budget, epsilon=20.0)
+    altered = replace(plan, spec=replace(plan.spec, budget=budget))
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, y, plan=altered)
+
+
 @pytest.mark.slow
 def test_the_release_says_so_in_file_statement_page_and_verification(shared, tmp_path):
     release = shared[0].release_

@@ -21,6 +21,7 @@ from cloakgp.data.table import Table
 from cloakgp.design import Design
 from cloakgp.errors import ParameterError, public_names
 from cloakgp.privacy import Budget, Sketch, Spend
+from cloakgp.privacy.choice.bounds import pair_spends
 from cloakgp.privacy.mechanism.calibration import LARGEST_EPSILON, SMALLEST_EPSILON, Calibration
 from cloakgp.release.bounds_plan import BoundsPlan
 from cloakgp.release.card import card
@@ -198,9 +199,8 @@ class Plan:
 
         Counted as a ledger does: where one person is replaced, whatever ``neighbours`` are.
         """
-        if self.choice is not None:
-            return self.choice.spends
-        return (Spend.of(self.spec.budget, self.spec.neighbours),)
+        choices = () if self.choice is None else pair_spends(self.choice.each)
+        return (*choices, Spend.of(self.spec.budget, self.spec.neighbours))
 
     def _every_spend(self) -> tuple[Spend, ...]:
         """Return what the guarantee is of, with what was spent on bounds; nothing of a trial.

@@ -553,6 +553,23 @@ def test_the_account_and_the_seed_belong_to_the_search(name):
 
 
 @pytest.mark.parametrize(
+    "altered",
+    [
+        {"selection_epsilon": 20.0},
+        {"release_epsilon": 20.0},
+        {"mechanism": "permute-and-flip"},
+        {"spends": (Spend("pure", 0.1),)},
+    ],
+    ids=str,
+)
+def test_a_plan_that_would_spend_more_than_it_says_is_refused(altered):
+    search = searching()
+    plan = search.plan(X)
+    with pytest.raises(ValueError, match="does not spend what it says"):
+        search.fit(X, np.zeros(N), plan=replace(plan, **altered))
+
+
+@pytest.mark.parametrize(
     ("grid", "message"),
     [
         ([], "no candidates"),

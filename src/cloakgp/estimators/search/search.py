@@ -44,9 +44,10 @@ from cloakgp.estimators.spending import (
     spending,
     warn_if_repeated,
 )
+from cloakgp.estimators.steps import budgets_for
 from cloakgp.privacy import Choice, Noise, Selection, Spend, select, select_labels
 from cloakgp.privacy.choice.losses import Loss
-from cloakgp.privacy.choice.selection import Mechanism
+from cloakgp.privacy.choice.selection import Mechanism, spend_kind
 from cloakgp.release.bounds_plan import cached_total
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
@@ -287,6 +288,7 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         one_column(y, len(plan.X))
         if plan.chosen is None:
             return self._fit_only(plan, X, y)
+        _check_spends(self, plan)
         release_id = uuid.uuid4().hex
         rehearsal = self._rehearsal()
         if account is None and rehearsal is None:
@@ -536,6 +538,15 @@ class PrivateGridSearch(MetaEstimatorMixin, BaseEstimator):
         if not hasattr(self, "best_estimator_"):
             raise AttributeError("there is no release to predict from (refit=False)")
         return self.best_estimator_
+
+
+def _check_spends(search: PrivateGridSearch, plan: SearchPlan) -> None:
+    """Refuse a plan that is to spend anything else than its choice and each release would."""
+    choice = Spend(spend_kind(plan.mechanism), plan.selection_epsilon)
+    for index in np.flatnonzero(plan.kept):
+        budgets = budgets_for(_planned(search, plan, int(index))) if plan.refit else ()
+        if (choice, *map(Spend.of, budgets)) != plan.spends:
+            raise ValueError("plan does not spend what it says; leave it out or plan again")
 
 
 def _planned(search: PrivateGridSearch, plan: SearchPlan, index: int) -> Any:
