@@ -136,7 +136,7 @@ def test_a_plan_for_others_is_refused():
         ({"design": "bayes"}, "design cannot be combined"),
         ({"columns": {"age": cloakgp.columns.Number()}}, "columns cannot be combined"),
         ({"bounds": BoundsGrid(np.linspace(0, 300, 31))}, "bounds that are chosen privately"),
-        ({"bounds": [(0, 1), (0, 2)]}, "y has 1 column"),
+        ({"bounds": [(0, 1), (0, 2)]}, "y must have 2 column"),
     ],
 )
 def test_what_whole_rows_cannot_have_is_refused(settings, message):
@@ -444,7 +444,8 @@ RAGGED = [np.zeros((2, 2))] * (N - 1) + [np.zeros((2, 3))]
 
 
 @pytest.mark.parametrize(
-    "table", [np.zeros(N), [0.0] * N, np.zeros((N, 1, 1)), np.zeros((N, 3)), RAGGED]
+    "table",
+    [np.zeros(N), [0.0] * N, np.zeros((N, 1, 1)), np.zeros((N, 3)), np.zeros((2, N)), RAGGED],
 )
 def test_errors_about_tables_of_another_shape_do_not_say_how_many_rows_there_are(table):
     model = maker(neighbours="add-remove", box=[(0, 1), (0, 1)])
@@ -452,6 +453,13 @@ def test_errors_about_tables_of_another_shape_do_not_say_how_many_rows_there_are
         model.fit(table, Y, people=50)
     assert str(N) not in str(error.value)
     assert "2,3" not in str(error.value)
+
+
+@pytest.mark.parametrize("turned", [Y.to_numpy()[None], Y.to_frame().T])
+def test_an_error_about_outputs_on_their_side_does_not_say_how_many_there_are(turned):
+    with pytest.raises(ValueError, match="must have 1 column") as error:
+        maker(neighbours="add-remove").fit(X, turned, people=50)
+    assert str(N) not in str(error.value)
 
 
 def test_owners_in_another_order_than_the_rows_are_refused():
@@ -611,7 +619,7 @@ def damaged(folder, name):
         (lambda f: (cut_array(WIDE, 60), cut_outputs(Y, 41)), {}, "cut at the same rows"),
         (lambda f: (cut_array(WIDE, 60), cut_outputs(Y, [61, N - 61])), {}, "y cannot be used"),
         (lambda f: (cut_array(WIDE[["age"]], 60), cut_outputs(Y, 60)), {}, "lacks the columns"),
-        (lambda f: (cut_array(np.ones((N, 2)), 9), cut_outputs(Y, 9)), {}, "X has 2 columns"),
+        (lambda f: (cut_array(np.ones((N, 2)), 9), cut_outputs(Y, 9)), {}, "X must have 3 column"),
         (scanned, {"groups": ["a"] * N}, "groups cannot be combined with data in blocks"),
         (lambda f: damaged(f, "age"), {}, "a block of the data could not be read"),
         (lambda f: damaged(f, "height"), {}, "a block of the data could not be read"),
@@ -766,7 +774,7 @@ def test_several_outputs_are_predicted_saved_and_read_in_blocks(tmp_path):
     folder = write(tmp_path / "people", WIDE.assign(**BOTH), (0, 9, N))
     blocks = scan(folder, inputs=[*WIDE], output=[*BOTH], protect="rows")
     assert integers(*blocks, **TWO) == integers(WIDE, BOTH, **TWO)
-    with pytest.raises(ValueError, match="y has 2 column"):
+    with pytest.raises(ValueError, match="y must have 1 column"):
         maker().fit(X, BOTH)
 
 

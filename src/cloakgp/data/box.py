@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cloakgp.data.columns.kinds import Boolean, Category, Column, Date, Number
 from cloakgp.data.columns.table import Columns
 from cloakgp.data.columns.values import moment_of
-from cloakgp.data.frames import series_of
+from cloakgp.data.frames import all_series, select
 from cloakgp.errors import ParameterError, brief
 from cloakgp.privacy.mechanism.grid import Axis, Flags, Grid, Interval, Levels
 from cloakgp.privacy.mechanism.whole_rows import Neighbours
@@ -92,7 +92,7 @@ class Box:
         """Return the columns of a private table as they are, for the core; none is looked at."""
         found = None
         try:
-            series = series_of(X, self.names, len(self.inputs))
+            series = all_series(select(X, self.names, "X"))
             found = [np.asarray(column.to_numpy()) for column in series]
         except (KeyboardInterrupt, SystemExit, ParameterError):
             raise
@@ -103,6 +103,8 @@ class Box:
                 "a column of X cannot be turned into values of NumPy; give dates as days or as "
                 "microseconds, and other columns as numbers, booleans or strings"
             )
+        if len(found) != len(self.inputs):
+            raise columns_wanted(len(self.inputs))
         return found
 
     def describe(self) -> str:
@@ -131,6 +133,15 @@ class ProtectedRows:
         """How many rows are expected in each bin before anything is published."""
         bins = self.box.grid.bins
         return np.full(bins, self.people / bins)
+
+
+def columns_wanted(inputs: int) -> ParameterError:
+    """Return the error of a table with other columns; how many could be how many rows it has."""
+    return ParameterError(
+        "{X} must have {} column(s), one for each input of {box}, and a row for each person; turn "
+        "a table that lies on its side",
+        inputs,
+    )
 
 
 def _axis(column: Column, each: Range | None, parts: int) -> Axis:

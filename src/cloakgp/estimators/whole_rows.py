@@ -15,7 +15,7 @@ import numpy as np
 from cloakgp.data.batches import PrivateBlock, PrivateRows
 from cloakgp.data.blocks.dask import dask_outputs, dask_rows
 from cloakgp.data.blocks.table import BlockColumn, BlockTable
-from cloakgp.data.box import Box, ProtectedRows, read_box
+from cloakgp.data.box import Box, ProtectedRows, columns_wanted, read_box
 from cloakgp.data.checks import as_float, check_same_index
 from cloakgp.data.table import Table
 from cloakgp.errors import ParameterError
@@ -198,9 +198,9 @@ def check_outputs(outputs: int, y: Any) -> None:
         columns = 1 if len(shape) == 1 else shape[1]
         if columns != outputs:
             raise ParameterError(
-                "{y} has {} column(s), and {bounds} are for {}; give {bounds} a pair for each "
-                "column of {y}",
-                *(columns, outputs),
+                "{y} must have {} column(s), as {bounds} say, and a row for each person; give "
+                "{bounds} a pair for each column of {y}, or turn it if it lies on its side",
+                outputs,
             )
 
 
@@ -215,7 +215,7 @@ def _private_blocks(box: Box, X: BlockTable, y: BlockColumn, groups: Any) -> lis
         if missing := [name for name in box.names if name not in X.names]:
             raise ParameterError("{X} lacks the columns {}; needed are {}", missing, [*box.names])
     elif X.columns != len(box.inputs):
-        raise ParameterError("{X} has {} columns, but {box} has {}", X.columns, len(box.inputs))
+        raise columns_wanted(len(box.inputs))
     if not len(X.parts) == len(y.parts) > 0:
         raise ParameterError(
             "{X} and {y} must be blocks of one table, cut at the same rows; take both from one "
