@@ -48,8 +48,9 @@ def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
         spends = (Spend.of(plan.spec.budget),)  # for these neighbours, whatever a ledger counts
         whose = f"everybody in the table, for {relation(rows_of)}"
     unit = plan.spec.privacy_unit if isinstance(plan, Plan) else plan.privacy_unit
+    delta = f" and delta = {plan.delta:g}" if plan.delta > 0.0 else ""
     question = (
-        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} "
+        f"This spends epsilon = {plan.total_epsilon:g}{delta} "
         f"({in_other_units(spends)}) of the privacy of {unit.told(whose)}. What is published "
         f"cannot be taken back.\n{before}Release now?"
     )
