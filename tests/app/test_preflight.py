@@ -111,7 +111,7 @@ def test_laplace_noise_that_the_account_does_not_allow_is_refused_with_the_noise
     data, tmp_path, book
 ):
     before = {"what": "before", "parameters": {}, "release_id": "before"}
-    book.spend("people", [Spend.gaussian(0.1)], **before)
+    book.spend("people", [Spend.gaussian(10.0)], **before)
     words = (*SPEND, *account(book), "--out", tmp_path / "out")
     fails(run("release", data, *words), "with Laplace noise", "--mechanism gaussian")
     assert not (tmp_path / "out").exists()
