@@ -131,6 +131,11 @@ def epsilon_and_delta(epsilon: float, delta: float) -> str:
     return f"epsilon = {epsilon:g} and delta = {delta:g}"
 
 
+def what_it_costs(epsilon: float, delta: float) -> str:
+    """Name the figures of a guarantee that are not 0, within a sentence."""
+    return f"epsilon = {epsilon:.6g}" + (f" and delta = {delta:g}" if delta > 0.0 else "")
+
+
 def in_other_units(*cases: Sequence[Spend]) -> str:
     """Name the same guarantee as those count it who compose Gaussian or Rényi privacy.
 
