@@ -120,7 +120,7 @@ def guarantee_words(epsilon: float, delta: float, private: bool = True) -> str:
     if not private or not epsilon < math.inf:
         return "NOT PRIVATE: no guarantee holds"
     if delta == 0.0:
-        return f"ε = {epsilon:.4g}, purely: there is no δ"
+        return f"ε = {epsilon:.4g}, with no δ"
     return f"ε = {epsilon:.4g}, δ = {delta:g}"
 
 
