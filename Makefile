@@ -100,7 +100,8 @@ dist: $(RELEASING_STAMP)
 	$(BIN)/check-wheel-contents --no-config --toplevel cloakgp dist/*.whl
 	$(PYTHON) -m venv build/installed
 	build/installed/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls dist/*.whl)[all]"
-	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/cloakgp.cdx.json build/installed
+	sed "s/^dynamic = .*/version = \"$$($(BIN)/hatchling version)\"/" pyproject.toml >build/pyproject.toml
+	$(BIN)/cyclonedx-py environment --pyproject build/pyproject.toml --mc-type library --output-reproducible --output-file dist/cloakgp.cdx.json build/installed
 	cd dist && sha256sum * >SHA256SUMS
 
 format: $(STAMP)

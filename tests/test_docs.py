@@ -14,7 +14,7 @@ from command_line import run
 from table_fixtures import plain, undrawn  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
-COMING_FROM = ("scikit-learn", "diffprivlib", "dp-wizard", "paper")
+COMING_FROM = ("scikit-learn", "diffprivlib", "dp-wizard", "cloakgp-0.2", "paper")
 PAGES = (
     *("README.md", "docs/tutorial.md", "docs/outputs-or-rows.md", "docs/guide.md"),
     "docs/theory.md",

@@ -34,8 +34,8 @@ rents = pd.Series(true_rent(*squares.T) + rng.normal(0.0, 1.5, len(homes)), name
 # ----------------
 # Nobody in this town pays less than 5 or more than 25 euros per square metre, says the published
 # index of the whole country. Narrow bounds are worth a thought: the noise is proportional to their
-# width. One tenant is one row, and delta is well below one in 6,000.
-model = PrivateGPRegressor(bounds=(5, 25), epsilon=1.0, delta=1e-5)
+# width. One tenant is one row.
+model = PrivateGPRegressor(bounds=(5, 25), epsilon=1.0)
 
 # %%
 # The plan
@@ -94,6 +94,6 @@ plt.show()
 # ---------------------------------
 # Bounds from 0 to 100 would be safe from any criticism, and would drown the map: the budget is the
 # same, and so is the noise relative to the bounds.
-generous = PrivateGPRegressor(bounds=(0, 100), epsilon=1.0, delta=1e-5).plan(homes)
+generous = PrivateGPRegressor(bounds=(0, 100), epsilon=1.0).plan(homes)
 for bounds, each in (("5 to 25", plan), ("0 to 100", generous)):
     print(f"rents from {bounds} euros: noise of {each.forecast_rmse:.2f} euros, typically")

@@ -22,7 +22,7 @@ ages, diagnoses = patients[["age"]], patients["diagnosis"]
 # ----------------
 # Every label that could occur has to be named. Taking the labels from the data would leak: if only
 # one person had a rare diagnosis, its name alone would tell that the person is there.
-model = PrivateGPClassifier(classes=["no", "yes"], epsilon=1.0, delta=1e-5)
+model = PrivateGPClassifier(classes=["no", "yes"], epsilon=1.0)
 
 # %%
 # The plan

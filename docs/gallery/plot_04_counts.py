@@ -35,7 +35,7 @@ claims = pd.Series(rng.poisson(years * true_rate(age)), name="claims")
 # The cap is the largest number of claims that is told apart. A driver with more counts as having
 # five, and the model allows for that. A published statistic of the whole country says that there
 # is about one claim in six years; ``prior_mean`` is the logarithm of that rate.
-model = PrivateGPCountRegressor(cap=5, prior_mean=np.log(1 / 6), epsilon=1.0, delta=1e-5)
+model = PrivateGPCountRegressor(cap=5, prior_mean=np.log(1 / 6), epsilon=1.0)
 
 # %%
 # The plan
@@ -93,7 +93,7 @@ plt.show()
 # The noise has to hide the largest count that anybody may have, so a cap that nobody comes near is
 # paid for by all. A cap that many exceed loses information instead. Take what is usual elsewhere.
 for cap in (3, 5, 20):
-    other = PrivateGPCountRegressor(cap=cap, prior_mean=np.log(1 / 6), epsilon=1.0, delta=1e-5)
+    other = PrivateGPCountRegressor(cap=cap, prior_mean=np.log(1 / 6), epsilon=1.0)
     noise = other.plan(drivers, exposure=years).forecast_rmse
     print(
         f"cap {cap:2d}: noise of {noise:.2f} in log rates, about {np.expm1(noise):.0%} of the rate"

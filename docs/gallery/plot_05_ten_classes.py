@@ -34,9 +34,7 @@ asked, kept = order[:1500], order[1500:]  # answers for these are private; those
 # inducing inputs make the model sparse, which is a matter of speed.
 components = PCA(8, whiten=True).fit(digits.data[asked])
 pictures = components.transform(digits.data[asked])
-model = PrivateGPClassifier(
-    3.0**2 * RBF(3.0), classes=range(10), inducing=60, epsilon=1.0, delta=1e-5
-)
+model = PrivateGPClassifier(3.0**2 * RBF(3.0), classes=range(10), inducing=60, epsilon=1.0)
 
 # %%
 # The plan

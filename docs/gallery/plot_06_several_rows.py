@@ -33,7 +33,7 @@ print(f"{len(visits)} visits of {len(often)} patients, up to {often.max()} each"
 # that the mean changes slowly, over some 25 years, and by 20 mmHg or so, and that people scatter
 # around it by about 12.
 model = PrivateGPRegressor(
-    20.0**2 * RBF(25.0), noise_variance=12.0**2, bounds=(80, 200), epsilon=1.0, delta=1e-5
+    20.0**2 * RBF(25.0), noise_variance=12.0**2, bounds=(80, 200), epsilon=1.0
 )
 
 # %%

@@ -37,7 +37,7 @@ def survey():
 # default: settings from smooth to rough are averaged, and each counts by how well it explains the
 # numbers that were published anyway. That costs no budget. The second has a lengthscale of 40
 # years, and insists on it.
-facts = {"bounds": (0, 10_000), "epsilon": 1.0, "delta": 1e-6}
+facts = {"bounds": (0, 10_000), "epsilon": 1.0}
 learning = PrivateGPRegressor(**facts)
 fixed = PrivateGPRegressor(2000.0**2 * RBF(40.0), noise_variance=1500.0**2, **facts)
 

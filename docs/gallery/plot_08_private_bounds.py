@@ -26,7 +26,7 @@ earnings = (mean * rng.lognormal(-0.06, 0.35, size=6000)).rename("euros_a_month"
 # All we are sure of is that nobody earns less than nothing or more than 50,000 euros a month.
 # Between these ends, 26 candidates are plenty; fewer choose better.
 grid = BoundsGrid(np.linspace(0, 50_000, 26))
-model = PrivateGPRegressor(bounds=grid, epsilon=1.0, delta=1e-5)
+model = PrivateGPRegressor(bounds=grid, epsilon=1.0)
 
 # %%
 # The plan
@@ -59,9 +59,9 @@ release.plot()
 # Was it worth it? Here is the noise with the ends of the grid as bounds, which cost nothing; with
 # the bounds that were chosen, and what was left of the budget; and with good bounds, had anybody
 # known them.
-ends = PrivateGPRegressor(bounds=(0, 50_000), epsilon=1.0, delta=1e-5).plan(experience)
-left = PrivateGPRegressor(bounds=(lo, hi), epsilon=plan.epsilon, delta=1e-5).plan(experience)
-known = PrivateGPRegressor(bounds=(0, 7_000), epsilon=1.0, delta=1e-5).plan(experience)
+ends = PrivateGPRegressor(bounds=(0, 50_000), epsilon=1.0).plan(experience)
+left = PrivateGPRegressor(bounds=(lo, hi), epsilon=plan.epsilon).plan(experience)
+known = PrivateGPRegressor(bounds=(0, 7_000), epsilon=1.0).plan(experience)
 years = np.arange(0.0, 41.0)
 drawn, ax = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
 for name, each, colour, line in (

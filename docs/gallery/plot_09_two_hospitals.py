@@ -40,8 +40,8 @@ north, south = patients(5.0, 45.0), patients(25.0, 85.0)
 # ----------------
 # The hospitals have to agree on names: both call the input *age* and the output *litres*. Bounds,
 # budgets and everything else may differ.
-young = PrivateGPRegressor(bounds=(0, 7), epsilon=1.0, delta=1e-5)
-adult = PrivateGPRegressor(bounds=(0, 8), epsilon=0.8, delta=1e-5)
+young = PrivateGPRegressor(bounds=(0, 7), epsilon=1.0)
+adult = PrivateGPRegressor(bounds=(0, 8), epsilon=0.8)
 
 # %%
 # Two plans, two releases

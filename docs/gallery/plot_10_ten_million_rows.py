@@ -42,8 +42,8 @@ print(f"{ROWS:,} rows in {FILES} files, {size / 1e6:.0f} MB")
 # The public facts
 # ----------------
 # ``scan`` looks at the footers of the files and opens no column. Ages are public, incomes are
-# private; incomes above 150,000 count as 150,000. With ten million people, delta has to be far
-# below one in ten million.
+# private; incomes above 150,000 count as 150,000. Should Gaussian noise be chosen, delta has to be
+# far below one in ten million.
 X, y = scan(people, inputs=["age"], output="income")
 model = PrivateGPRegressor(bounds=(0, 150_000), epsilon=0.1, delta=1e-10)
 

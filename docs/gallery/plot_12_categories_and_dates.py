@@ -41,7 +41,7 @@ print(requests.head(3).to_string(index=False))
 # The islands joined the service this year and have had no requests yet; they can be asked about
 # all the same. Dates count as days from an origin. Waits from 0 to 60 days are told apart.
 columns = {"region": Category([*regions, "islands"]), "week": Date("2024-01-01")}
-model = PrivateGPRegressor(bounds=(0, 60), columns=columns, epsilon=1.0, delta=1e-5)
+model = PrivateGPRegressor(bounds=(0, 60), columns=columns, epsilon=1.0)
 
 # %%
 # The plan
@@ -97,6 +97,6 @@ except ValueError as refusal:
 # wrong: its noise is about the same. So strings are categories, numbers are numbers, and codes are
 # what you state: ``Category([0, 1, 2, 3])``.
 numbered = requests.assign(region=requests["region"].map(regions.index))
-as_numbers = PrivateGPRegressor(bounds=(0, 60), epsilon=1.0, delta=1e-5).plan(numbered)
+as_numbers = PrivateGPRegressor(bounds=(0, 60), epsilon=1.0).plan(numbered)
 for name, each in (("categories", plan), ("numbers", as_numbers)):
     print(f"regions as {name}: noise of {each.forecast_rmse:.2f} days, typically")

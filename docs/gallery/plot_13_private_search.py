@@ -44,7 +44,7 @@ candidates = [
     15.0**2 * RBF(3.0),
     10.0**2 * RBF(20.0) + 15.0**2 * ExpSineSquared(1.0, periodicity=7.0),
 ]
-model = PrivateGPRegressor(bounds=(0, 100), noise_variance=8.0**2, delta=1e-5)
+model = PrivateGPRegressor(bounds=(0, 100), noise_variance=8.0**2)
 search = PrivateGridSearch(model, {"kernel": candidates}, epsilon=2.0, split=0.3)
 
 # %%
@@ -68,7 +68,7 @@ print(f"total epsilon: {search.total_epsilon_:.3g}")
 # For the next eight weeks, with other customers, the shop does without a search and spends all of
 # epsilon on the default.
 other_days, other_euros = purchases(56)
-default = PrivateGPRegressor(bounds=(0, 100), epsilon=2.0, delta=1e-5)
+default = PrivateGPRegressor(bounds=(0, 100), epsilon=2.0)
 default.fit(other_days, other_euros, plan=default.plan(other_days))
 
 drawn, axes = plt.subplots(1, 2, figsize=(10.0, 4.0), layout="constrained", sharey=True)

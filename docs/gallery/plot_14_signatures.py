@@ -27,7 +27,7 @@ file, board = Path(folder.name) / "heights.cloakgp", Path(folder.name) / "board"
 # The plan and the release
 # ------------------------
 # As always: public bounds, a plan, one spend. Nothing about signing touches the guarantee.
-model = PrivateGPRegressor(bounds=(60, 210), epsilon=1.0, delta=1e-5)
+model = PrivateGPRegressor(bounds=(60, 210), epsilon=1.0)
 plan = model.plan(ages)
 print(f"{len(ages)} pupils; privacy would add {plan.forecast_rmse:.1f} cm to the error, typically")
 model.fit(ages, heights, plan=plan).release_.save(file)

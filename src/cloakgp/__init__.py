@@ -1,4 +1,4 @@
-"""Gaussian processes whose training outputs are differentially private.
+"""Gaussian processes with differentially private training data.
 
 Each person has public inputs and a private output, scaled to u in [0, 1].  The only thing computed
 from the outputs that ever leaves the process is a *sketch*, s = T u + σ z: a few noisy sums, with

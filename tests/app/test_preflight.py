@@ -20,6 +20,7 @@ from command_line import (
 from cloakgp.app.job import Job
 from cloakgp.app.outputs import check_folder
 from cloakgp.app.tables.files import to_csv
+from cloakgp.privacy import Spend
 
 
 def test_outputs_are_not_overwritten_without_force(data, tmp_path):
@@ -104,6 +105,20 @@ def test_a_budget_that_is_certainly_too_small_is_found_before_the_plan(
     text = fails(run(command, data, *words), "requested epsilon = 3.5", "remaining")
     assert text.endswith("Nothing was published, so no privacy budget was spent.")
     assert book.spent("people") == 0.0
+
+
+def test_laplace_noise_that_the_account_does_not_allow_is_refused_with_the_noise_that_it_does(
+    data, tmp_path, book
+):
+    before = {"what": "before", "parameters": {}, "release_id": "before"}
+    book.spend("people", [Spend.gaussian(10.0)], **before)
+    words = (*SPEND, *account(book), "--out", tmp_path / "out")
+    fails(run("release", data, *words), "with Laplace noise", "--mechanism gaussian")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_way_of_choosing_given_as_the_noise_is_told_its_option(data):
+    fails(run("select", data, *SELECT, "--mechanism", "exponential"), "--choice")
 
 
 @pytest.mark.usefixtures("unplanned")

@@ -194,10 +194,10 @@ def test_one_person_with_very_many_rows_makes_a_limit_worth_it():
 @each
 def test_the_old_keyword_is_still_taken_and_said_to_be_old(name):
     make, outputs = ESTIMATORS[name]
-    with pytest.warns(DeprecationWarning, match="max_rows is now called max_contrib") as caught:
+    with pytest.warns(FutureWarning, match="max_rows is now called max_contrib") as caught:
         plan = make().plan(X, groups=OWNERS, max_rows=2)
     assert caught[0].filename == __file__
-    with pytest.warns(DeprecationWarning, match="max_rows is now called max_contributions"):
+    with pytest.warns(FutureWarning, match="max_rows is now called max_contributions"):
         release = make().fit(X, outputs, groups=OWNERS, plan=plan, max_rows=2).release_
     assert release.facts.limit == RowLimit(2, 30)
     with pytest.raises(TypeError, match="give one of them"):
@@ -205,7 +205,7 @@ def test_the_old_keyword_is_still_taken_and_said_to_be_old(name):
 
 
 def test_the_old_name_of_the_comparison_gives_the_old_table():
-    with pytest.warns(DeprecationWarning, match="compare_max_contributions"):
+    with pytest.warns(FutureWarning, match="compare_max_contributions"):
         found = regressor().compare_max_rows(X, groups=OWNERS, limits=(2, None))
     assert found["max_rows"].tolist() == [2, "all"]
     new = regressor().compare_max_contributions(X, groups=OWNERS, limits=(2, None))

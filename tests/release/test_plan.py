@@ -310,7 +310,7 @@ def test_the_summary_gives_the_figures():
 
 def test_the_summary_says_that_there_is_no_delta_where_there_is_none():
     text = str(estimator(mechanism="laplace").plan(X, at=AT))
-    assert "epsilon=1, purely: there is no delta" in text
+    assert "epsilon=1, with no delta" in text
     assert "'cells'" in text
 
 

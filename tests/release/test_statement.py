@@ -65,7 +65,7 @@ def test_it_says_the_same_as_mu_and_rho_rounded_up(release):
 
 def test_it_names_the_check_the_version_and_the_release(release):
     text = statement(release)
-    for part in ("cloakgp verify", release.version, release.release_id, "certificate"):
+    for part in ("cloakgp verify", release.version, release.release_id, "were chosen"):
         assert part in text
 
 

@@ -42,7 +42,7 @@ def test_the_figures_are_told_as_they_are():
 
 def test_laplace_noise_has_no_delta_and_no_calibration():
     text = plan_summary(CELLS.spec, CELLS.design, FIGURES, None)
-    assert "epsilon=1.5, purely: there is no delta." in text
+    assert "epsilon=1.5, with no delta." in text
     assert "Laplace noise, design 'cells'" in text
     owned = replace(CELLS.spec, groups=np.arange(len(X)) // 4)
     owned = plan_summary(owned, CELLS.design, FIGURES, None)

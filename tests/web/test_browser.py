@@ -170,7 +170,7 @@ def test_whole_rows_from_the_box_to_the_plan(started, planner, worker, monkeypat
     monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 24)
     make = lambda session: planner_app(planner, session, worker)  # noqa: E731
     with served(make) as link, opened(started, link) as page:
-        assert page.is_hidden("text=Whose privacy, exactly")
+        assert page.is_hidden("text=What is compared")
         page.check("input[name=protect][value=rows]")
         assert page.is_hidden("text=Where accuracy matters")
         page.check("input[name=inputs][value=age]")

@@ -35,7 +35,8 @@ BELOW = {
     "how-it-works.md": ("Theory <theory>", "notation", "Proofs <proofs/index>", "architecture"),
     "coming-from/index.md": (
         *("scikit-learn <scikit-learn>", "diffprivlib <diffprivlib>"),
-        *("DP Wizard <dp-wizard>", "The paper <paper>"),
+        *("DP Wizard <dp-wizard>", "cloakgp 0.2 <cloakgp-0.2>"),
+        *("The paper <paper>",),
     ),
     "results/index.md": (
         *("At a glance <at-a-glance>", "Whole rows <compare-rows>", "Benchmarks <../benchmarks>"),

@@ -20,6 +20,8 @@ from cloakgp.errors import CommandError, Message, ReleaseFileError, brief, print
 from cloakgp.estimators.steps import budgets_for
 from cloakgp.privacy import Ledger, Spend, gaussian_epsilon, gaussian_sigma
 from cloakgp.privacy.ledger import Balance, LedgerError, Receipt, rounded_down
+from cloakgp.release.plan import Plan
+from cloakgp.release.search_plan import SearchPlan
 
 #: A request above the rest of the budget by this factor is refused whatever the rounding.
 CERTAIN_EXCESS_FACTOR = 1.01
@@ -105,6 +107,32 @@ def check_ledger(settings: Settings) -> None:
             f"= {requested:.4g}, spent epsilon = {balance.spent:.4g}, remaining epsilon = "
             f"{rounded_down(left)} (for one more release), cap epsilon = "
             f"{balance.epsilon:g}, all at delta = {balance.delta:g}"
+        )
+
+
+def check_noise(settings: Settings, plan: Plan | SearchPlan) -> None:
+    """Refuse Laplace noise that the account does not allow, if it would allow Gaussian noise.
+
+    After Gaussian releases a Laplace release counts for more than its ε.
+    """
+    if settings.ledger is None or settings.dataset is None or isinstance(plan, SearchPlan):
+        return
+    with explained():
+        balance = Ledger(settings.ledger).balances(settings.dataset)[0]
+    pure = [spend for spend in plan.spends if spend.kind == "pure"]
+    if (
+        len(plan.spends) == 1 == len(pure)
+        and pure[0].size > CERTAIN_EXCESS_FACTOR * balance.remaining_pure
+    ):
+        left = rounded_down(balance.remaining), rounded_down(balance.remaining_pure)
+        raise CommandError(
+            Message(
+                "the account of {!r} does not allow this with Laplace noise: one more release may "
+                "have epsilon = {} with Gaussian noise, {} with Laplace noise; say "
+                "{mechanism:gaussian}, or ask for less",
+                brief(settings.dataset),
+                *left,
+            )
         )
 
 

@@ -17,7 +17,7 @@ from cloakgp.app.tables.owners import NO_OWNERS, RepeatedOwner
 from cloakgp.cli.terminal import ask, confirm
 from cloakgp.errors import CommandError
 from cloakgp.privacy import Spend
-from cloakgp.release.meaning import in_other_units, relation
+from cloakgp.release.meaning import in_other_units, relation, what_it_costs
 from cloakgp.release.plan import Plan
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.search_plan import SearchPlan
@@ -49,7 +49,7 @@ def agrees_to_spend(plan: Plan | SearchPlan, left: str = "") -> bool:
         whose = f"everybody in the table, for {relation(rows_of)}"
     unit = plan.spec.privacy_unit if isinstance(plan, Plan) else plan.privacy_unit
     question = (
-        f"This spends epsilon = {plan.total_epsilon:g} and delta = {plan.delta:g} "
+        f"This spends {what_it_costs(plan.total_epsilon, plan.delta)} "
         f"({in_other_units(spends)}) of the privacy of {unit.told(whose)}. What is published "
         f"cannot be taken back.\n{before}Release now?"
     )

@@ -22,7 +22,7 @@ from cloakgp.data.partition import describe_bins
 from cloakgp.errors import listed, printable
 from cloakgp.gp.kernels.grammar import kernel_string
 from cloakgp.release.compared import OF_DATA
-from cloakgp.release.meaning import guess_at, in_other_units, relation
+from cloakgp.release.meaning import guess_at, in_other_units, relation, what_it_costs
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.release import Release
 from cloakgp.release.search_plan import SearchPlan
@@ -150,15 +150,16 @@ def show_release(
 ) -> None:
     """Say what was released and where it is."""
     inputs, outputs = release.spec.names, release.named_targets
+    cost = what_it_costs(release.total_epsilon, release.delta)
     written = [name for name in OUTPUTS if (folder / name).exists()]
     say(
         console,
         f"Released {release.published_values} noisy numbers about {listed(outputs)} of "
         f"{release.spec.counted}, by {listed(inputs)}{_gathered(release.spec)}.\n"
-        f"Guarantee: differentially private with epsilon = {release.total_epsilon:.6g} and delta = "
-        f"{release.delta:g} ({in_other_units(*release.cases)}), for {_what_changes(release)}"
+        f"Guarantee: differentially private with {cost} "
+        f"({in_other_units(*release.cases)}), for {_what_changes(release)}"
         f"{_included(release)}.\n"
-        f"Certificate: {release.spec.privacy_unit.told(certificate(release))} ({release.status}).\n"
+        f"Design: {release.spec.privacy_unit.told(certificate(release))} ({release.status}).\n"
         f"In {folder}: {', '.join(written)}. Read {written[-1]} first.",
     )
     if settings is not None and (left := what_is_left(settings)):
@@ -232,8 +233,8 @@ def _verdict(release: Release, report: VerificationReport) -> str:
             about = f"what changes by {_what_changes(release)}"
         text = (
             f"The guarantee holds: {release.published_values} numbers tell {about}, no more than "
-            f"epsilon = {release.total_epsilon:.6g} and delta = {release.delta:g} "
-            f"allow{_included(release)}. "
+            f"{what_it_costs(release.total_epsilon, release.delta)} "
+            f"allow{'' if release.delta > 0.0 else 's'}{_included(release)}. "
             "That the noise was drawn afresh has to be taken on trust."
         )
     else:

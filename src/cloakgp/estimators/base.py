@@ -305,7 +305,10 @@ class PrivateGP(BaseEstimator):
         table : DataFrame
             The same table; its first column has the old name, too.
         """
-        warn_user("compare_max_rows is now called compare_max_contributions", DeprecationWarning)
+        warn_user(
+            "compare_max_rows is now called compare_max_contributions; the old name goes in 0.4",
+            FutureWarning,
+        )
         table = self.compare_max_contributions(*args, **options)
         return table.rename(columns={"max_contributions": "max_rows"})
 

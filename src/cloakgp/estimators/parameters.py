@@ -162,7 +162,9 @@ def accepts_max_rows(method: _Entry) -> _Entry:
         if "max_rows" in options:
             if "max_contributions" in options:
                 raise TypeError("max_rows is the old name of max_contributions; give one of them")
-            warn_user("max_rows is now called max_contributions", DeprecationWarning)
+            warn_user(
+                "max_rows is now called max_contributions; the old name goes in 0.4", FutureWarning
+            )
             options["max_contributions"] = options.pop("max_rows")
         return method(*args, **options)
 

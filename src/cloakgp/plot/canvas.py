@@ -50,6 +50,8 @@ LETTERS_PER_INCH = 15
 SMALL_LETTERS_PER_INCH = 19
 #: How wide a digit below a panel is.
 LETTER_INCHES = 0.08
+#: Intervals between the numbers of an axis, at most.
+MOST_TICKS = 9
 #: The share of a panel that its legend may take.
 MOST_LEGEND = 0.6
 
@@ -194,8 +196,9 @@ def _thin_numbers(ax: Axes) -> None:
     letters = max(map(len, axis.get_major_formatter().format_ticks(ticks)), default=1)
     width = float(ax.get_position().width * ax.figure.get_figwidth())
     room = int(width / ((letters + 1) * LETTER_INCHES))
-    if len(ticks) > room:
-        axis.set_major_locator(MaxNLocator(nbins=max(room, 2), steps=[1, 2, 2.5, 5, 10]))
+    # Fixed in any case: the layout still moves panels, and the automatic number would follow.
+    nbins = min(max(room, 2), MOST_TICKS)
+    axis.set_major_locator(MaxNLocator(nbins=nbins, steps=[1, 2, 2.5, 5, 10]))
 
 
 def finish(

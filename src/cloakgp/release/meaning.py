@@ -120,7 +120,7 @@ def guarantee_words(epsilon: float, delta: float, private: bool = True) -> str:
     if not private or not epsilon < math.inf:
         return "NOT PRIVATE: no guarantee holds"
     if delta == 0.0:
-        return f"ε = {epsilon:.4g}, purely: there is no δ"
+        return f"ε = {epsilon:.4g}, with no δ"
     return f"ε = {epsilon:.4g}, δ = {delta:g}"
 
 
@@ -129,6 +129,11 @@ def epsilon_and_delta(epsilon: float, delta: float) -> str:
     if delta == 0.0:
         return f"epsilon = {epsilon:g} and no delta (pure differential privacy)"
     return f"epsilon = {epsilon:g} and delta = {delta:g}"
+
+
+def what_it_costs(epsilon: float, delta: float) -> str:
+    """Name the figures of a guarantee that are not 0, within a sentence."""
+    return f"epsilon = {epsilon:.6g}" + (f" and delta = {delta:g}" if delta > 0.0 else "")
 
 
 def in_other_units(*cases: Sequence[Spend]) -> str:

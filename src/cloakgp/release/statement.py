@@ -435,9 +435,10 @@ def _noise(release: Release) -> str:
             f"arithmetic. One person can move all the numbers{steps} {measured} by at most "
             f"{unit}{how}."
         )
+    how = "The certificate" if math.isfinite(release.gap) else "How the numbers were chosen"
     return (
         "## How it was made\n\n"
-        f"{drawn}\n\nThe certificate: {certificate(release)} (design: "
+        f"{drawn}\n\n{how}: {certificate(release)} (design: "
         f"{escape(release.spec.design)}; {escape(release.status)}). A worse choice would have "
         f"cost accuracy, not privacy.{_bounds(release)}{_choice(release)}"
     )

@@ -63,7 +63,7 @@ def plan_summary(
     """
     guarantee = f"(epsilon={figures.total_epsilon:g}, delta={spec.budget.delta:g})-private"
     if spec.mechanism == "laplace":
-        guarantee = f"epsilon={figures.total_epsilon:g}, purely: there is no delta"
+        guarantee = f"epsilon={figures.total_epsilon:g}, with no delta"
     if spec.noise_std == 0.0:
         guarantee = "NOT PRIVATE: epsilon is infinite"
     lines = [

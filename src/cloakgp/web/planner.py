@@ -21,7 +21,7 @@ from cloakgp.app.outputs import check_folder, check_outputs
 from cloakgp.app.publish import draft_statement, publish
 from cloakgp.app.settings import Settings
 from cloakgp.app.settings.declarations import DECLARED
-from cloakgp.app.spending import RunState, check_ledger, least_cost
+from cloakgp.app.spending import RunState, check_ledger, check_noise, least_cost
 from cloakgp.app.tables.columns import comes_in_blocks, read_columns
 from cloakgp.app.tables.files import column_names
 from cloakgp.app.wording import explained
@@ -239,6 +239,7 @@ class Planner:
 
         def make() -> FinalPlan:
             plan = job.plan()
+            check_noise(settings, plan)
             _ = plan.noise_std
             step("Writing the statement")
             words = draft_statement(plan, settings.output)

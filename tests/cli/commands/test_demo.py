@@ -27,7 +27,7 @@ def test_the_demo_leaves_everything_in_one_folder_and_can_run_again(tmp_path, mo
     *_, last = result.stdout.strip().splitlines()
     assert last.startswith(f"Open {Path('demo-output', 'report.html')} in a browser")
     assert run("verify", diagnosis / "release.cloakgp").exit_code == 0
-    for part in ("differentially private with epsilon = 1", "Certificate", "The guarantee holds"):
+    for part in ("differentially private with epsilon = 1", "Design", "The guarantee holds"):
         assert part in result.stdout
     assert len(result.stdout.splitlines()) < 70
 

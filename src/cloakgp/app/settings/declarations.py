@@ -247,7 +247,7 @@ class Settings:
         readers.NUMBER, "Privacy budget as mu of Gaussian DP, in place of epsilon", panel=GUARANTEE
     )
     mechanism: str | None = setting(
-        one_of(Literal["auto", "laplace", "gaussian"]),
+        one_of(Literal["auto", "laplace", "gaussian"], " (how to choose is --choice)"),
         "Which noise: auto takes the one with the better forecast",
         panel=GUARANTEE,
     )

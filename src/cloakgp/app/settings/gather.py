@@ -68,7 +68,9 @@ def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
         name = FORMER[old]
         if found.get(name) is not None:
             raise CommandError(Message("{!p} is the old name of {!p}; give one of them", old, name))
-        warnings.warn(f"{old} is now called {name}", FutureWarning, stacklevel=1)
+        warnings.warn(
+            f"{old} is now called {name}; the old name goes in 0.4", FutureWarning, stacklevel=1
+        )
         found[name] = given[old]
     return found
 

@@ -160,12 +160,12 @@ def read_learn(where: str, value: Any) -> bool | str:
     return words[value]
 
 
-def one_of(names: Any) -> ValueReader:
-    """Return the reader of one of the names of a ``Literal``."""
+def one_of(names: Any, beside: str = "") -> ValueReader:
+    """Return the reader of one of the names of a ``Literal``; ``beside`` says where others go."""
 
     def read(where: str, value: Any) -> str:
         if value not in get_args(names):
-            raise wrong(where, value, f"one of {', '.join(get_args(names))}")
+            raise wrong(where, value, f"one of {', '.join(get_args(names))}{beside}")
         return str(value)
 
     return ValueReader("|".join(get_args(names)), read)

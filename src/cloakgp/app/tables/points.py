@@ -44,6 +44,10 @@ def _grid(spec: str, inputs: Columns) -> pd.DataFrame:
     known, axes = inputs.by_name, dict[str, Array]()
     for part in spec.split(","):
         name, _, text = (piece.strip() for piece in part.partition("="))
+        if text and name not in known:
+            raise CommandError(
+                Message("{at} gives {!r}, but the inputs are {}", name, listed([*known]))
+            )
         column = known.get(name, Number())
         axis = codes_of(column, text)
         if axis is None or name in axes:

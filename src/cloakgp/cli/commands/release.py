@@ -14,7 +14,7 @@ from cloakgp.app.job import Job
 from cloakgp.app.outputs import check_folder, check_outputs
 from cloakgp.app.publish import publish
 from cloakgp.app.settings import Settings
-from cloakgp.app.spending import RunState, check_ledger, what_is_left
+from cloakgp.app.spending import RunState, check_ledger, check_noise, what_is_left
 from cloakgp.cli.consent import agrees_to_spend, ask_owners, check_consent
 from cloakgp.cli.options import Config, Data, Force, Yes, flag, path_option, takes_settings
 from cloakgp.cli.reports import show_plan, show_release, show_search
@@ -98,6 +98,7 @@ def select_command(
 
 def _spend(job: Job, plan: Plan | SearchPlan, out: Path, state: RunState, yes: bool) -> None:
     """Ask, publish, and say what was published."""
+    check_noise(job.settings, plan)
     if not (yes or agrees_to_spend(plan, what_is_left(job.settings))):
         print_error(f"not released. {state.budget_outcome()}")
         raise typer.Exit(1)
