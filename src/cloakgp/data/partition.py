@@ -292,7 +292,7 @@ def _merged(found: _Rows, most: int | None = None) -> _Rows:
     """Return different rows by their hashes, then by what they hold, at most so many."""
     if not len(found.hashes):
         return found
-    order = np.argsort(found.hashes, kind="stable")
+    order = np.argsort(found.hashes)
     rows, people, hashes = found.rows[order], found.people[order], found.hashes[order]
     same, differ = hashes[1:] == hashes[:-1], np.any(rows[1:] != rows[:-1], axis=1)
     if np.any(same & differ):  # once in a blue moon two rows have one hash
@@ -502,12 +502,14 @@ def hash_rows(X: Array, key: np.uint64) -> Hashes:
 
 
 def _bits(X: Array) -> list[Hashes]:
-    """Return the bits of each column of X."""
-    return list(np.ascontiguousarray(X.T + 0.0).view(np.uint64))  # −0 becomes 0
+    """Return the bits of each column of X, of the first one shifted: the same for all keys."""
+    first, *others = np.ascontiguousarray(X.T + 0.0).view(np.uint64)  # −0 becomes 0
+    return [_shifted(first), *others]
 
 
 def _hash_bits(columns: list[Hashes], key: np.uint64) -> Hashes:
-    hashes = mixed(columns[0] ^ key)
+    # shifted(x ^ key) = shifted(x) ^ shifted(key)
+    hashes = _multiplied(columns[0] ^ _shifted(key))
     for column in columns[1:]:
         hashes ^= column
         hashes = mixed(hashes)
@@ -516,8 +518,16 @@ def _hash_bits(columns: list[Hashes], key: np.uint64) -> Hashes:
 
 def mixed(x: Hashes) -> Hashes:
     """The finaliser of splitmix64: every bit of x moves about half of the bits."""
-    moved = x >> np.uint64(30)
-    moved ^= x
+    return _multiplied(_shifted(x))
+
+
+def _shifted(x: Any) -> Any:
+    """The first step of ``mixed``."""
+    return x ^ (x >> np.uint64(30))
+
+
+def _multiplied(moved: Hashes) -> Hashes:
+    """The other steps, in place."""
     moved *= np.uint64(0xBF58476D1CE4E5B9)
     other = moved >> np.uint64(27)
     moved ^= other
