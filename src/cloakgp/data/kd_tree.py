@@ -89,7 +89,9 @@ class Tree:
         for cut in range(0, people, step):
             some = features[:, cut : cut + step]
             at = self._walk(some) if by_ranks is None else self._ranks_of(some)
-            np.take(names if by_ranks is None else by_ranks, at, out=found[cut : cut + step])
+            # "clip", although nothing is out of range: to raise, ``take`` would make a copy first.
+            leaves = names if by_ranks is None else by_ranks
+            np.take(leaves, at, out=found[cut : cut + step], mode="clip")
         return found
 
     def _ranks_of(self, features: Array) -> NDArray[np.integer[Any]]:
