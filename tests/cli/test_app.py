@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import PLAN, SECRET, SPEND, fails, run
@@ -95,3 +96,24 @@ def test_the_help_of_all_is_printed_before_anything_heavy_is_loaded():
     assert shown.stdout.splitlines()[-1] == "set()"
     assert shown.stdout.splitlines()[:-1] == same.stdout.splitlines()
     assert "--version" in same.stdout
+
+
+#: Libraries that these do not need; scikit-learn itself loads pandas and scipy.stats.
+UNUSED = {"matplotlib", "contourpy", "dask", "polars", "duckdb", "IPython", "cryptography"}
+UNUSED |= {"starlette", "uvicorn", "jinja2", "psycopg", "pooch", "xarray", "arviz"}
+UNUSED |= {"pyarrow.parquet", "sklearn.model_selection", "sklearn.cluster"}
+SAVED = Path(__file__).parent.parent / "saved" / "releases-0.2.0" / "free.cloakgp"
+STARTS = {
+    "the package": ("import cloakgp", {"numpy", "scipy", "sklearn", "pandas", "typer"}),
+    "an estimator": ("from cloakgp import PrivateGPRegressor", {"typer"}),
+    "verify": ("from cloakgp.cli.app import app; app(standalone_mode=False)", set()),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_nothing_is_loaded_that_is_not_used(start):
+    code, more = STARTS[start]
+    script = f"import sys; unused = {UNUSED | more}; {code}; print(unused & {{*sys.modules}})"
+    command = [sys.executable, "-c", script, "verify", str(SAVED)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1] == "set()"

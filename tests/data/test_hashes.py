@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from cloakgp.data.partition import fingerprint, hash_rows, mixed, sum_hashes
+from cloakgp.data.partition import (
+    HASHED_AT_A_TIME,
+    KEYS,
+    fingerprint,
+    hash_rows,
+    mixed,
+    sum_hashes,
+)
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -39,3 +46,24 @@ def test_half_of_the_bits_move():
     some = np.arange(4096, dtype=np.uint64)
     moved = np.unpackbits((mixed(some) ^ mixed(some + np.uint64(1))).view(np.uint8)).mean()
     assert abs(moved - 0.5) < 6.0 * 0.5 / np.sqrt(64 * 4096)
+
+
+def splitmix64(x):
+    """The finaliser as it is printed, in Python's integers."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+def test_hashes_are_those_of_the_textbook_column_by_column():
+    for row, found in zip(X, hash_rows(X, np.uint64(KEYS[0])), strict=True):
+        expected = KEYS[0]
+        for bits in row.view(np.uint64).tolist():
+            expected = splitmix64(expected ^ bits)
+        assert int(found) == expected
+
+
+def test_sums_of_hashes_are_the_same_however_many_are_summed_at_a_time():
+    many = np.random.default_rng(1).normal(size=(2 * HASHED_AT_A_TIME + 3, 2))
+    expected = [hash_rows(many, np.uint64(key)).sum(dtype=np.uint64) for key in KEYS]
+    np.testing.assert_array_equal(sum_hashes(many), expected)

@@ -73,11 +73,11 @@ def decoded(type: Any) -> Any:
 
 
 def as_floats(column: Any) -> NDArray[np.float64] | None:
-    """Return a chunked column of numbers or booleans as floats, NaN where one is missing."""
+    """Return a column of numbers or booleans as floats, NaN where one is missing."""
     import pyarrow
 
     if kind_of(column.type) in ("numbers", "booleans"):
         with contextlib.suppress(pyarrow.ArrowException):
             floats = column.cast(pyarrow.float64(), safe=False)
-            return np.asarray(floats.to_numpy(), dtype=np.float64)
+            return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
     return None

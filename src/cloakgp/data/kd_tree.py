@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: People who walk down the tree at a time: few enough for the fastest memory.
-PEOPLE_AT_A_TIME = 1 << 14
+#: People who walk down the tree at a time: few enough for the fastest memory, and for the C library
+#: to keep it at hand where it is told to give memory back early, as in the workers of Dask.
+PEOPLE_AT_A_TIME = 1 << 13
 
 #: Cells of a look-up table for one feature, fewer first, and thresholds in a cell at most.
 TABLE_CELLS, IN_A_CELL = (1 << 10, 1 << 12, 1 << 14, 1 << 16), 3
@@ -88,7 +89,9 @@ class Tree:
         for cut in range(0, people, step):
             some = features[:, cut : cut + step]
             at = self._walk(some) if by_ranks is None else self._ranks_of(some)
-            np.take(names if by_ranks is None else by_ranks, at, out=found[cut : cut + step])
+            # "clip", although nothing is out of range: to raise, ``take`` would make a copy first.
+            leaves = names if by_ranks is None else by_ranks
+            np.take(leaves, at, out=found[cut : cut + step], mode="clip")
         return found
 
     def _ranks_of(self, features: Array) -> NDArray[np.integer[Any]]:

@@ -55,9 +55,10 @@ LOOK_KEY = 0x452821E638D01377
 #: Rows that are looked at to see whether a block may hold few different whole numbers, the largest
 #: of these in size, and how many rows of the block there have to be for each that there might be.
 FIRST_ROWS, MOST_WHOLE, FEW_SHARE = 64, 2.0**52, 8
-#: Rows whose hashes are summed at a time; and in a block first the rows with the smallest hashes
-#: are looked at, so many times as many as are wanted.
-HASHED_AT_A_TIME, SPARE = 1 << 14, 1.05
+#: Rows whose hashes are summed at a time: of 128 kB, and no less, memory may come from the system
+#: every time.  And in a block first the rows with the smallest hashes are looked at, so many times
+#: as many as are wanted.
+HASHED_AT_A_TIME, SPARE = 15 << 10, 1.05
 
 
 class PublicPart(Protocol):
@@ -292,7 +293,7 @@ def _merged(found: _Rows, most: int | None = None) -> _Rows:
     """Return different rows by their hashes, then by what they hold, at most so many."""
     if not len(found.hashes):
         return found
-    order = np.argsort(found.hashes, kind="stable")
+    order = np.argsort(found.hashes)
     rows, people, hashes = found.rows[order], found.people[order], found.hashes[order]
     same, differ = hashes[1:] == hashes[:-1], np.any(rows[1:] != rows[:-1], axis=1)
     if np.any(same & differ):  # once in a blue moon two rows have one hash
@@ -502,29 +503,41 @@ def hash_rows(X: Array, key: np.uint64) -> Hashes:
 
 
 def _bits(X: Array) -> list[Hashes]:
-    """Return the bits of each column of X."""
-    return list(np.ascontiguousarray(X.T + 0.0).view(np.uint64))  # −0 becomes 0
+    """Return the bits of each column of X, of the first one shifted: the same for all keys."""
+    first, *others = np.ascontiguousarray(X.T + 0.0).view(np.uint64)  # −0 becomes 0
+    return [_shifted(first), *others]
 
 
-def _hash_bits(columns: list[Hashes], key: np.uint64) -> Hashes:
-    hashes = mixed(columns[0] ^ key)
+def _hash_bits(columns: list[Hashes], key: np.uint64, room: Hashes | None = None) -> Hashes:
+    """Return the hashes of rows; ``room`` (2, n) is memory that may be used for them."""
+    hashes, other = np.empty((2, len(columns[0])), dtype=np.uint64) if room is None else room
+    # shifted(x ^ key) = shifted(x) ^ shifted(key)
+    _multiply(np.bitwise_xor(columns[0], _shifted(key), out=hashes), other)
     for column in columns[1:]:
         hashes ^= column
-        hashes = mixed(hashes)
+        hashes ^= np.right_shift(hashes, np.uint64(30), out=other)
+        _multiply(hashes, other)
     return hashes
 
 
 def mixed(x: Hashes) -> Hashes:
     """The finaliser of splitmix64: every bit of x moves about half of the bits."""
-    moved = x >> np.uint64(30)
-    moved ^= x
-    moved *= np.uint64(0xBF58476D1CE4E5B9)
-    other = moved >> np.uint64(27)
-    moved ^= other
-    moved *= np.uint64(0x94D049BB133111EB)
-    np.right_shift(moved, np.uint64(31), out=other)
-    moved ^= other
+    moved = _shifted(x)
+    _multiply(moved, np.empty_like(moved))
     return moved
+
+
+def _shifted(x: Any) -> Any:
+    """The first step of ``mixed``."""
+    return x ^ (x >> np.uint64(30))
+
+
+def _multiply(moved: Hashes, other: Hashes) -> None:
+    """The other steps, in place; ``other`` is room for as many numbers."""
+    moved *= np.uint64(0xBF58476D1CE4E5B9)
+    moved ^= np.right_shift(moved, np.uint64(27), out=other)
+    moved *= np.uint64(0x94D049BB133111EB)
+    moved ^= np.right_shift(moved, np.uint64(31), out=other)
 
 
 def sum_hashes(X: Array) -> Hashes:
@@ -538,13 +551,16 @@ def _summed(X: Array, people: Integers | None, hashes: Hashes | None = None) -> 
     at rows by, while they are at hand.
     """
     sums = np.zeros((len(KEYS), 1), dtype=np.uint64)  # arrays, which may overflow
+    memory = np.empty((2, HASHED_AT_A_TIME), dtype=np.uint64)
     for start in range(0, len(X), HASHED_AT_A_TIME):
         some = slice(start, start + HASHED_AT_A_TIME)
         bits = _bits(X[some])
+        # Asked for once: a worker of Dask gives memory back as soon as it is free.
+        room = memory[:, : len(bits[0])]
         if hashes is not None:
-            hashes[some] = _hash_bits(bits, np.uint64(LOOK_KEY))
+            hashes[some] = _hash_bits(bits, np.uint64(LOOK_KEY), room)
         for j, key in enumerate(KEYS):
-            each = _hash_bits(bits, np.uint64(key))
+            each = _hash_bits(bits, np.uint64(key), room)
             if people is not None:
                 each *= people[some].astype(np.uint64)
             sums[j] += each.sum(dtype=np.uint64, keepdims=True)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from contourpy import contour_generator
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
@@ -48,8 +47,10 @@ def contours(
 
     Numbers keep away from ``marks`` (K, 2).
     """
+    import contourpy
+
     smooth = gaussian_filter(np.reshape(values, (MAP_PLACES, MAP_PLACES)), smoothed, mode="nearest")
-    generator = contour_generator(x=plane.x, y=plane.y, z=smooth)
+    generator = contourpy.contour_generator(x=plane.x, y=plane.y, z=smooth)
     start = np.array([plane.x[0], plane.y[0]])
     width = np.array([np.ptp(plane.x), np.ptp(plane.y)])
     marked = np.zeros((0, 2)) if marks is None else (marks - start) / width

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloakgp.data.arrow import as_floats
 from cloakgp.data.blocks.parquet import (
     BATCH_ROWS,
     RowRange,
@@ -69,6 +70,34 @@ def test_any_rows_of_a_group_are_read_across_batches(scanned):
         table = RowRange(scanned, 0, 1, skipped, rows).read(["b"])
         assert table.column_names == ["b"]
         np.testing.assert_array_equal(table["b"], np.arange(skipped, skipped + rows))
+
+
+FLOATS = np.random.default_rng(0).normal(size=BATCH_ROWS + 1000)
+MISSING = np.arange(len(FLOATS)) % 7 == 0
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(FLOATS, mask=MISSING),
+        pa.array(FLOATS.astype(np.float32)),
+        pa.array(np.arange(len(FLOATS)) + 2**60, mask=MISSING),
+        pa.array(FLOATS > 0.0, mask=MISSING),
+    ],
+    ids=["fractions", "narrow", "large whole numbers", "booleans"],
+)
+def test_numbers_filled_in_batch_by_batch_are_those_of_the_whole_column(column, tmp_path):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"a": column, "b": FLOATS}), path)
+    file = ScannedFile(str(path), file_size(path), (len(FLOATS),))
+    source = RowRange(file, 0, 1, 10, BATCH_ROWS + 10)
+    found = source.read_floats(["b", "a"], lambda type: True)
+    expected = [as_floats(source.read([name])[name]) for name in ("b", "a")]
+    np.testing.assert_array_equal(found, np.column_stack(expected))
+    assert source.read_floats(["b", "a"], lambda type: type == pa.string()) is None
+    change_size(path)
+    with pytest.raises(TableError, match="has changed"):
+        source.read_floats(["b"], lambda type: True)
 
 
 def change_size(path):

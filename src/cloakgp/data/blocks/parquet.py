@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -80,20 +80,50 @@ class RowRange:
         """Return these columns as an Arrow table."""
         import pyarrow
 
-        table: Any = None
-        groups: tuple[int, ...] | None = None
-        with contextlib.suppress(pyarrow.ArrowException, OSError, ValueError, IndexError):
-            file = open_parquet(Path(self.file.path))
-            groups = group_rows(file)
-            batches = list(self._batches(file, columns))
-            table = pyarrow.Table.from_batches(batches)
-        # After reading: so a change is noticed whether it came before or in between.
-        self.file.check(groups)
+        table = self._decode(
+            lambda file: pyarrow.Table.from_batches(list(self._batches(file, columns)))
+        )
         if table is None or table.num_rows != self.rows:
             raise TableError(
                 f"{printable(self.file.path)}: its columns cannot be read; it is damaged"
             )
         return table
+
+    def read_floats(self, columns: Sequence[str], fits: Callable[[Any], bool]) -> Array | None:
+        """Return these columns as floats, (rows, columns); None if that cannot be done.
+
+        ``fits`` tells whether an Arrow type can be read like that.
+        """
+        values: Array | None = self._decode(lambda file: self._fill(file, columns, fits))
+        return values
+
+    def _decode(self, decode: Callable[[Any], Any]) -> Any:
+        """Return what is made of the open file, or None; a file that has changed is refused."""
+        import pyarrow
+
+        found: Any = None
+        groups: tuple[int, ...] | None = None
+        with contextlib.suppress(pyarrow.ArrowException, OSError, ValueError, LookupError):
+            file = open_parquet(Path(self.file.path))
+            groups = group_rows(file)
+            found = decode(file)
+        # After reading: so a change is noticed whether it came before or in between.
+        self.file.check(groups)
+        return found
+
+    def _fill(self, file: Any, columns: Sequence[str], fits: Callable[[Any], bool]) -> Array | None:
+        # Batch by batch: each is decoded into the memory of the one before, which is still at hand.
+        if not all(fits(file.schema_arrow.field(name).type) for name in columns):
+            return None
+        values, end = np.empty((self.rows, len(columns))), 0
+        for batch in self._batches(file, columns):
+            start, end = end, end + batch.num_rows
+            for place, name in enumerate(columns):
+                floats = as_floats(batch.column(name))
+                if floats is None:
+                    return None
+                values[start:end, place] = floats
+        return values if end == self.rows else None
 
     def _batches(self, file: Any, columns: Sequence[str]) -> Iterator[Any]:
         before, end = 0, self.skipped + self.rows
@@ -150,17 +180,19 @@ class ParquetInputs:
         return self.source.rows
 
     def read(self) -> Array:
-        table = self.source.read(self.names)
         if self.inputs is not None:
-            return encoded(self.inputs, table, self.source.where)
-        columns = []
-        for name in self.names:
-            floats = as_floats(table[name])
-            if floats is None:
-                raise TableError(f"{input_column(self.source.where, name)} is not a number")
-            columns.append(floats)
-        values = np.column_stack(columns) if len(columns) > 1 else columns[0][:, None]
+            return encoded(self.inputs, self.raw(), self.source.where)
+        values = self.source.read_floats(self.names, _is_number)
+        if values is None:
+            values = np.column_stack([self._floats(name) for name in self.names])
         return finite(values, self.names, self.source.where)
+
+    def _floats(self, name: str) -> Array:
+        """Return one column of a kind that is not filled in batch by batch, or refuse it."""
+        floats = as_floats(self.source.read([name])[name])
+        if floats is None:
+            raise TableError(f"{input_column(self.source.where, name)} is not a number")
+        return floats
 
     def raw(self) -> Any:
         return self.source.read(self.names)
@@ -180,6 +212,9 @@ class ParquetOutputs:
         return self.source.rows
 
     def read(self) -> NDArray[Any]:
+        values = None if self.strings else self.source.read_floats(self.names, _is_fraction)
+        if values is not None:
+            return values[:, 0] if self.flat else values
         table = self.source.read(self.names)
         columns: list[NDArray[Any]] | None = None
         with contextlib.suppress(Exception):
@@ -194,6 +229,17 @@ class ParquetOutputs:
 
     def check(self) -> None:
         self.source.file.check()
+
+
+def _is_number(type: Any) -> bool:
+    return kind_of(type) in ("numbers", "booleans")
+
+
+def _is_fraction(type: Any) -> bool:
+    from pyarrow import types
+
+    found: bool = types.is_floating(type)
+    return found
 
 
 def _private(column: Any) -> NDArray[Any]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold
 
 from cloakgp.data.table import goes_into_bins, in_canonical_order, read_table
 from cloakgp.errors import ParameterError
@@ -48,6 +47,8 @@ def split_rows(
     cv: Any, X: Array, owners: NDArray[np.int64] | None
 ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
     """Return who trains and who is tested; decided without y."""
+    from sklearn.model_selection import GroupKFold, KFold
+
     splitter = int(cv) if isinstance(cv, Integral) else cv
     if isinstance(splitter, int) and not isinstance(cv, bool):
         people = len(X) if owners is None else len(np.unique(owners))

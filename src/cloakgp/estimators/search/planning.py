@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from rich import progress as rich_progress
 from rich.console import Console
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
 
 from cloakgp.data.checks import as_float
 from cloakgp.data.columns import Columns
@@ -160,6 +159,8 @@ def search_settings(search: SearchSettings) -> EstimatorSettings:
 
 def list_candidates(search: SearchSettings) -> list[Params]:
     """Return the candidates, or refuse a search that makes no sense."""
+    from sklearn.model_selection import ParameterGrid
+
     if not isinstance(search.estimator, PrivateGPRegressor | PrivateGPClassifier):
         raise ValueError(
             "a private search is for PrivateGPRegressor and for PrivateGPClassifier with two "
