@@ -28,8 +28,9 @@ from cloakgp.privacy.mechanism.outputs import Integers, Kind, squares
 PATIENCE = 3600.0
 #: Whole numbers up to this one, and sums of them that are not larger, are exact in floating point.
 EXACT_FLOATS = 1 << 53
-#: People who are summed at a time: few enough for the fastest memory.
-AT_A_TIME = 1 << 14
+#: People who are summed at a time: few enough for the fastest memory, and for arrays below the
+#: 128 kB above which workers of Dask give memory back to the system each time.
+AT_A_TIME = 15 << 10
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
