@@ -151,7 +151,8 @@ def _whole_rows(spec: ReleaseSpec, seen: Measurement, density: Density) -> list[
     cov = T @ density.covariance @ T.T
     doubts = [TYPICAL_SHARE / C * (1.0 - 1.0 / C) * cov for _ in spec.lo]
     models = [] if spec.family is None else setting_models(known)
-    weighted_T, first, kept = T * density.counts, FirstStep(), range(len(models))
+    weighted_T, first = T * density.counts, FirstStep()
+    kept: Sequence[int] = range(len(models))
     mixtures: list[Mixture] = []
     for turn in range(ROUNDS):
         if turn == 1 and models:  # a setting without a say at first has none later

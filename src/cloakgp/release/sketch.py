@@ -33,9 +33,9 @@ MOST_AT_PLACES = 30_000
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 #: The grid of a sketch of bins: soft cells share bins in eighths.
 BITS_OVER_BINS = 8
-#: Cells of whole rows are chosen as if there were this share of the noise, with one number among the
+#: Cells of whole rows are chosen as if there were this share of the noise, with one number among
 #: inputs, with two, with more.  Broad averages leave no trace of waves, and so nothing to learn the
-#: prior from; and with several inputs people fill a part of the box, where more of them are.
+#: prior from; and people fill only a part of a box of several numbers, with more of them in it.
 CELL_NOISE_ROWS = (0.75, 0.3, 0.2)
 #: Where inputs are public, the prior is learnt and the budget buys so few cells (with one input,
 #: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
