@@ -252,7 +252,7 @@ def test_people_off_the_middle_of_bins_count_where_f_is_steep():
     steep = SimpleNamespace(mean=lambda points: 50.0 + points[:, 0])
     each = (90 / spec.rows.box.parts[0] / 160) ** 2 / 12  # bounds are 160 apart
     np.testing.assert_allclose(
-        decode._off_centre(spec, steep, 0, 3.0 * T), 9.0 * decode.OFF_CENTRE * each * T, atol=1e-15
+        decode._off_centre(spec, steep, 0, 3.0 * T), 9.0 * each * T, atol=1e-15
     )
 
 

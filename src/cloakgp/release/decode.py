@@ -47,9 +47,6 @@ class Measurement:
 
 #: How often f and the doubt about the number of people, which depends on it, are found in turn.
 ROUNDS = 3
-#: The variance of where the people of a bin are on average, as a share of that of one who may be
-#: anywhere in it: they may all be near one side.
-OFF_CENTRE = 0.25
 #: How far the number of rows that count may be from the public number of people, as a share of it.
 TOTAL_STD = 0.05
 
@@ -185,7 +182,8 @@ def _with_settings(spec: ReleaseSpec, kept: Sequence[int]) -> ReleaseSpec:
 def _off_centre(spec: ReleaseSpec, mixture: Mixture, column: int, weighted_T: Array) -> Array:
     """Return the covariance of sums over cells whose people are not in the middle of their bins.
 
-    One person who is anywhere in a bin has a variance of f of (f' width)²/12 for each number.
+    All people of a bin may be at one point of it, anywhere: f of it has a variance of
+    (f' width)²/12 for each number.
     """
     assert spec.rows is not None
     box, mean = spec.rows.box, mixture.mean(spec.X)
@@ -194,7 +192,7 @@ def _off_centre(spec: ReleaseSpec, mixture: Mixture, column: int, weighted_T: Ar
     u = ((mean - spec.lo[column]) / (spec.hi - spec.lo)[column]).reshape(box.parts)
     cut = [j for j, each in enumerate(box.ranges) if each is not None and box.parts[j] > 1]
     apart = sum((np.gradient(u, axis=j).ravel() ** 2 for j in cut), np.zeros(u.size))
-    return (weighted_T * (OFF_CENTRE * apart / 12.0)) @ weighted_T.T
+    return (weighted_T * (apart / 12.0)) @ weighted_T.T
 
 
 def _doubt(spec: ReleaseSpec, mixture: Mixture, column: int, T: Array, cov: Array) -> Array:
