@@ -11,6 +11,7 @@ import warnings
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -37,6 +38,8 @@ from cloakgp.errors import ReleaseFileError, RepeatedSpendWarning
 from cloakgp.estimators.spending import forget
 from cloakgp.privacy import Spend, gaussian_sigma
 from cloakgp.privacy.mechanism import release as core
+from cloakgp.release import decode, sketch
+from cloakgp.release.decode import posterior_mixtures
 from cloakgp.release.file.archive import write_archive
 from cloakgp.release.meaning import in_other_units
 from cloakgp.report.settings_toml import settings_toml
@@ -216,6 +219,41 @@ def test_the_middle_of_each_bin_lies_in_it(numbers, monkeypatch):
     monkeypatch.setattr("cloakgp.data.box.MOST_BINS", 1024)
     box = read_box([(-1, 3)] * numbers)
     assert np.array_equal(box.grid.places(list(box.codes.T)), np.arange(box.grid.bins))
+
+
+def test_cells_of_several_numbers_are_finer_than_people_who_fill_the_box_would_need(monkeypatch):
+    """A category fills its levels, and one number nearly its range."""
+    boxes = {"age": (0, 90)}, BOX, {"age": (0, 90), "weight": (0, 100)}
+    cells = [len(maker(box=box).plan(people=N).sketch.rounded) for box in boxes]
+    first = sketch.CELL_NOISE_ROWS[0]
+    monkeypatch.setattr(sketch, "CELL_NOISE_ROWS", (first, first, first))
+    even = [len(maker(box=box).plan(people=N).sketch.rounded) for box in boxes]
+    assert cells[:2] == even[:2]
+    assert cells[2] > even[2]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "three"])
+def test_settings_that_are_left_in_later_rounds_are_those_of_the_family(kind):
+    model = maker(kind).fit(X, MAKERS[kind][2], people=N)
+    family = model.release_.spec.family
+    for mixture in posterior_mixtures(model.release_):
+        assert len(set(mixture.settings)) == len(mixture.decoders)
+        for k, decoder in zip(mixture.settings, mixture.decoders, strict=True):
+            setting = family.settings[k]
+            assert decoder.model.level == setting.level
+            assert [v for _, v in decoder.model.parts] == [v for _, v in setting.variances]
+
+
+def test_people_off_the_middle_of_bins_count_where_f_is_steep():
+    spec = maker(box={"age": (0, 90), "weight": (0, 100)}).plan(people=N).spec
+    T = np.eye(len(spec.X))
+    flat = SimpleNamespace(mean=lambda points: np.full(len(points), 100.0))
+    assert not decode._off_centre(spec, flat, 0, T).any()
+    steep = SimpleNamespace(mean=lambda points: 50.0 + points[:, 0])
+    each = (90 / spec.rows.box.parts[0] / 160) ** 2 / 12  # bounds are 160 apart
+    np.testing.assert_allclose(
+        decode._off_centre(spec, steep, 0, 3.0 * T), 9.0 * each * T, atol=1e-15
+    )
 
 
 def test_functions_of_many_private_inputs_may_be_additive(monkeypatch):

@@ -149,8 +149,12 @@ def _whole_rows(spec: ReleaseSpec, seen: Measurement, density: Density) -> list[
     doubts = [TYPICAL_SHARE / C * (1.0 - 1.0 / C) * cov for _ in spec.lo]
     models = [] if spec.family is None else setting_models(known)
     weighted_T, first = T * density.counts, FirstStep()
+    kept: Sequence[int] = range(len(models))
     mixtures: list[Mixture] = []
     for turn in range(ROUNDS):
+        if turn == 1 and models:  # a setting without a say at first has none later
+            kept = sorted({k for mixture in mixtures for k in mixture.settings})
+            known, models = _with_settings(known, kept), [models[k] for k in kept]
         mixtures = [
             _column(known, [Measurement(weighted_T, told, std, doubt)], models, column, first)
             for column, doubt in enumerate(doubts)
@@ -158,9 +162,37 @@ def _whole_rows(spec: ReleaseSpec, seen: Measurement, density: Density) -> list[
         if turn < ROUNDS - 1:
             doubts = [
                 _doubt(known, mixture, column, T, density.covariance)
+                + _off_centre(spec, mixture, column, weighted_T)
                 for column, mixture in enumerate(mixtures)
             ]
-    return mixtures
+    if not models:
+        return mixtures
+    return [replace(m, settings=tuple(kept[k] for k in m.settings)) for m in mixtures]
+
+
+def _with_settings(spec: ReleaseSpec, kept: Sequence[int]) -> ReleaseSpec:
+    """Return the same specification with some of its family's settings."""
+    assert spec.family is not None
+    some = [spec.family.settings[k] for k in kept]
+    total = sum(setting.weight for setting in some)
+    settings = tuple(replace(setting, weight=setting.weight / total) for setting in some)
+    return replace(spec, family=replace(spec.family, settings=settings))
+
+
+def _off_centre(spec: ReleaseSpec, mixture: Mixture, column: int, weighted_T: Array) -> Array:
+    """Return the covariance of sums over cells whose people are not in the middle of their bins.
+
+    All people of a bin may be at one point of it, anywhere: f of it has a variance of
+    (f' width)²/12 for each number.
+    """
+    assert spec.rows is not None
+    box, mean = spec.rows.box, mixture.mean(spec.X)
+    if spec.likelihood is not None:
+        mean = spec.likelihood.mean(mean)
+    u = ((mean - spec.lo[column]) / (spec.hi - spec.lo)[column]).reshape(box.parts)
+    cut = [j for j, each in enumerate(box.ranges) if each is not None and box.parts[j] > 1]
+    apart = sum((np.gradient(u, axis=j).ravel() ** 2 for j in cut), np.zeros(u.size))
+    return (weighted_T * (apart / 12.0)) @ weighted_T.T
 
 
 def _doubt(spec: ReleaseSpec, mixture: Mixture, column: int, T: Array, cov: Array) -> Array:

@@ -33,9 +33,10 @@ MOST_AT_PLACES = 30_000
 MANY_PEOPLE, COARSE_BITS = 10_000_000, 16
 #: The grid of a sketch of bins: soft cells share bins in eighths.
 BITS_OVER_BINS = 8
-#: Cells of whole rows are chosen as if there were this share of the noise: broad averages leave no
-#: trace of waves, and so nothing to learn the prior from.
-CELL_NOISE_ROWS = 0.75
+#: Cells of whole rows are chosen as if there were this share of the noise, with one number among
+#: inputs, with two, with more.  Broad averages leave no trace of waves, and so nothing to learn the
+#: prior from; and people fill only a part of a box of several numbers, with more of them in it.
+CELL_NOISE_ROWS = (0.75, 0.3, 0.2)
 #: Where inputs are public, the prior is learnt and the budget buys so few cells (with one input,
 #: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
 #: most functions are smoother than the mean of the family.
@@ -151,7 +152,8 @@ def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
         return replace(design, value=problem.variance_left(design.T, spec.noise_std))
 
     if spec.rows is not None:
-        return for_noise(CELL_NOISE_ROWS)
+        numbers = sum(each is not None for each in spec.rows.box.ranges)
+        return for_noise(CELL_NOISE_ROWS[min(max(numbers, 1), len(CELL_NOISE_ROWS)) - 1])
     design = for_noise(1.0)
     if spec.family is None:
         return design
