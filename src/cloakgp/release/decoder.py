@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -28,6 +28,7 @@ from cloakgp.gp.linear import (
     triangular_solve,
 )
 from cloakgp.gp.pairs import SketchColumns
+from cloakgp.gp.sparse import SparseModel
 
 Array = NDArray[np.float64]
 Decode = Literal["bayes", "direct"]
@@ -221,8 +222,18 @@ class Decoder:
         """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
         if self.signal is not None:
             return self.signal
-        cov = self.model.gram(self._scaled)
+        cov = self._gram()
         return 0.5 * (cov + cov.T)
+
+    def _gram(self) -> Array:
+        if isinstance(self.model, SparseModel):
+            return self.model.gram(self._scaled, self._told)
+        return self.model.gram(self._scaled)
+
+    @cached_property
+    def _told(self) -> Array | None:
+        """B F, (r, q) with B = T/d, where the model has features F: it is what takes time."""
+        return self.model.project(self._scaled) if isinstance(self.model, SparseModel) else None
 
     def sketch_covariance(self) -> Array:
         """Return cov(s): that of T u, and of all noise."""
@@ -241,7 +252,13 @@ class Decoder:
     @cached_property
     def _cross(self) -> Callable[[Array], Array]:
         """Return what gives cov(f(points), s), (P, r), at any points."""
+        if self.cross is None and self._told is not None:
+            return partial(self._features_times, W=self._told.T)
         return self.cross or self.model.cross_operator(self._scaled.T)
+
+    def _features_times(self, points: Array, W: Array) -> Array:
+        assert isinstance(self.model, SparseModel)
+        return self.model.features_times(points, W)
 
     def _cross_times(self, points: Array, told: Array) -> Array:
         """Return cov(f(points), s) times ``told`` (r,) or (r, n), not more than is asked for."""
@@ -249,6 +266,8 @@ class Decoder:
             return self.cross(points) @ told
         if told.ndim == 1:
             return self._cross_times(points, told[:, None])[:, 0]
+        if self._told is not None:
+            return self._features_times(points, self._told.T @ told)
         return self.model.cross_times(points, self._scaled.T @ told)
 
     def half(self, points: Array) -> Array:

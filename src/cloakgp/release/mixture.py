@@ -293,8 +293,5 @@ def _weights_after_step(
 
 def _settled(newton: Newton, model: ScaledModel, start: Array, s: Array) -> Decoder:
     """Return the decoder of one setting where it agrees with the published values."""
-    own = replace(newton.decoder, model=model.prepared())
-    decoder = replace(newton, decoder=own, scatter=model.scatter).settle(start, s)
-    assert isinstance(decoder.model, ScaledModel)
-    decoder.model.forget()  # or each setting would keep numbers of everybody
-    return decoder
+    own = replace(newton.decoder, model=model)
+    return replace(newton, decoder=own, scatter=model.scatter).settle(start, s)
