@@ -382,6 +382,7 @@ class Newton:
     scatter: float = 0.0  # variance of the latent values of single people around f
     averaged: bool = False  # whether rates are averaged over what is not known of f
     lift: float | Array = 0.0  # log E e^f − E f of the people, where they are
+    settled: float = SETTLED  # a shorter step than this, relatively, is the last
 
     def step(self, f: Array) -> Decoder:
         """Return the decoder of one step from latent values f (N,) of the people."""
@@ -421,7 +422,7 @@ class Newton:
             decoder = self.step(f)
             move = decoder.mean(decoder.model.X, s) - f
             size = float(np.abs(move).max(initial=0.0))
-            if size <= SETTLED * (1.0 + float(np.abs(f).max(initial=0.0))):
+            if size <= self.settled * (1.0 + float(np.abs(f).max(initial=0.0))):
                 break
             closer = size < last
             damping = min(1.5 * damping, 1.0) if closer else max(0.5 * damping, SMALLEST_DAMPING)

@@ -211,6 +211,8 @@ def mixture_quantile(weights: Array, means: Array, stds: Array, share: float) ->
 
 #: Settings are settled if they have this share of the best one's weight, and at most so many.
 WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
+#: Newton steps under a setting end when f moves by less than this, relatively.
+SETTINGS_SETTLED = 1e-5
 
 
 class FirstStep:
@@ -294,4 +296,5 @@ def _weights_after_step(
 def _settled(newton: Newton, model: ScaledModel, start: Array, s: Array) -> Decoder:
     """Return the decoder of one setting where it agrees with the published values."""
     own = replace(newton.decoder, model=model)
-    return replace(newton, decoder=own, scatter=model.scatter).settle(start, s)
+    steps = replace(newton, decoder=own, scatter=model.scatter, settled=SETTINGS_SETTLED)
+    return steps.settle(start, s)
