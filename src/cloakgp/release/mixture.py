@@ -15,7 +15,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from cloakgp.gp.kernel_features import ScaledModel
 from cloakgp.gp.likelihoods import linearise
-from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings
+from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings, one_by_one
 from cloakgp.threads import threads_for
 
 Array = NDArray[np.float64]
@@ -156,7 +156,7 @@ def posterior_weights(
     if len(decoders) == 1:
         return np.ones((*s.shape[1:], 1))
     with np.errstate(divide="ignore"):
-        score = np.log(prior) + np.array([decoder.log_evidence(s) for decoder in decoders]).T
+        score = np.log(prior) + np.array([d.log_evidence(s) for d in one_by_one(decoders)]).T
     score = score + more
     weights: Array = np.exp(score - logsumexp(score, axis=-1, keepdims=True))
     return weights
@@ -178,12 +178,13 @@ def simulated_variances(
     which = np.searchsorted(np.cumsum(prior), (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS)
     which = np.minimum(which, len(decoders) - 1)
     z = np.random.default_rng(0).standard_normal((SIMULATIONS, len(decoders[0].T)))
-    s = np.array([decoders[k].draw(each) for k, each in zip(which, z, strict=True)]).T  # (r, n)
+    drawn = one_by_one([decoders[k] for k in which])  # in the order of settings
+    s = np.array([decoder.draw(each) for decoder, each in zip(drawn, z, strict=True)]).T  # (r, n)
     told = 0.0 if learn is None else learn(which, s)
     weights = posterior_weights(decoders, prior, s, told)  # (n, k)
     mean, square = np.zeros((2, len(points), SIMULATIONS))
     origin = decoders[0].unit * decoders[0].prior_mean
-    for decoder, share in zip(decoders, weights.T, strict=True):
+    for decoder, share in zip(one_by_one(decoders), weights.T, strict=True):
         if share.max() >= LEAST_WEIGHT:
             own = decoder.mean(points, s) - origin
             mean += share * own
