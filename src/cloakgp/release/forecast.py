@@ -28,7 +28,8 @@ from cloakgp.release.decode import (
     setting_models,
 )
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings
-from cloakgp.release.mixture import simulated_variances
+from cloakgp.release.mixture import drawn_settings, simulated_variances
+from cloakgp.release.sketch import PREVIEW_GAP
 from cloakgp.release.spec import ReleaseSpec
 from cloakgp.release.squares import as_squares, weigh_made_up
 
@@ -154,7 +155,7 @@ class SketchForecast:
         """Return that of another budget or design, of which settings depend on neither."""
         other = SketchForecast(spec, T)
         other.settings = self.settings
-        if "models" in vars(self):
+        if "models" in vars(self) and self._drawn_alone == other._drawn_alone:
             other.models = self.models
         return other
 
@@ -165,12 +166,28 @@ class SketchForecast:
 
     @cached_property
     def models(self) -> list[ScaledModel]:
-        """The models of every setting of the family."""
-        return setting_models(self.spec)
+        """The models of the family's settings: of a preview, those that releases are made up of."""
+        every = setting_models(self.spec)
+        return every if self._drawn_alone is None else [every[k] for k in self._drawn_alone]
+
+    @property
+    def weights(self) -> Array:
+        """How much each of these settings is believed in beforehand, sum 1."""
+        weights = prior_weights(self.spec)
+        if self._drawn_alone is None:
+            return weights
+        drawn = np.bincount(drawn_settings(weights))
+        return drawn[self._drawn_alone] / drawn.sum()
+
+    @property
+    def _drawn_alone(self) -> list[int] | None:
+        if self.spec.gap < PREVIEW_GAP:
+            return None
+        return [int(k) for k in np.unique(drawn_settings(prior_weights(self.spec)))]
 
     @cached_property
     def decoders(self) -> list[list[Decoder]]:
-        """The decoders of every setting, by output column."""
+        """The decoders of these settings, by output column."""
         columns = range(len(self.spec.lo))
         return [decoders_for(self.spec, self.T, column, self.models) for column in columns]
 
@@ -216,9 +233,8 @@ class SketchForecast:
                 (np.array([case[0] for case in cases]), np.sqrt([case[2] for case in cases]))
                 for cases in self.cases(points)
             ]
-        prior = prior_weights(spec)
         drawn = [
-            simulated_variances(each, prior, points, self._learning(each)) for each in self.decoders
+            simulated_variances(each, self.weights, points, self._learning(each)) for each in self.decoders
         ]
         return [(np.full(len(one), 1.0 / len(one)), np.sqrt(one)) for one in drawn]
 

@@ -162,6 +162,12 @@ def posterior_weights(
     return weights
 
 
+def drawn_settings(prior: Array) -> NDArray[np.intp]:
+    """Return the setting of each made-up release, by their prior weights, in order."""
+    which = np.searchsorted(np.cumsum(prior), (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS)
+    return np.minimum(which, len(prior) - 1)
+
+
 def simulated_variances(
     decoders: Sequence[Decoder],
     prior: Array,
@@ -175,8 +181,7 @@ def simulated_variances(
     What only depends on the settings is worked out once for all draws.  ``learn`` makes up squares,
     too, given the settings of the draws and s, and says what they tell of each setting, (n, k).
     """
-    which = np.searchsorted(np.cumsum(prior), (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS)
-    which = np.minimum(which, len(decoders) - 1)
+    which = drawn_settings(prior)
     z = np.random.default_rng(0).standard_normal((SIMULATIONS, len(decoders[0].T)))
     drawn = one_by_one([decoders[k] for k in which])  # in the order of settings
     s = np.array([decoder.draw(each) for decoder, each in zip(drawn, z, strict=True)]).T  # (r, n)
