@@ -234,7 +234,8 @@ class SketchForecast:
                 for cases in self.cases(points)
             ]
         drawn = [
-            simulated_variances(each, self.weights, points, self._learning(each)) for each in self.decoders
+            simulated_variances(each, self.weights, points, self._learning(each))
+            for each in self.decoders
         ]
         return [(np.full(len(one), 1.0 / len(one)), np.sqrt(one)) for one in drawn]
 
