@@ -67,11 +67,17 @@ class Case:
         decoder = newton.step(start)
         return Case(self.share * chance, self.name, decoder, decoder.model)
 
-    def variances(self, points: Array) -> tuple[Array, Array]:
-        """Return the variance of f at the points, and what of it would remain without privacy."""
-        total = self.decoder.variance(points)
-        floor = self.decoder.unit**2 * self.floor.variance_without_privacy(points)
-        return total, np.minimum(floor, total)
+    def variances(
+        self, points: Array, known: dict[int, Array] | None = None
+    ) -> tuple[Array, Array]:
+        """Return the variance of f at the points, and what of it would remain without privacy.
+
+        ``known`` are floors that other cases have found: those of a kernel share theirs.
+        """
+        total, known = self.decoder.variance(points), {} if known is None else known
+        if id(self.floor) not in known:
+            known[id(self.floor)] = self.floor.variance_without_privacy(points)
+        return total, np.minimum(self.decoder.unit**2 * known[id(self.floor)], total)
 
 
 class OutlookSetting(NamedTuple):
@@ -253,15 +259,12 @@ class SketchForecast:
         return self._once("cases", self._cases, points)
 
     def _cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
-        spec = self.spec
-        columns = range(len(spec.outcome.names(len(spec.lo))))
-        return [
-            [
-                (case.share, case.name, *case.variances(points))
-                for case in forecast_cases(spec, self.settings, self.T, column)
-            ]
-            for column in columns
-        ]
+        spec, found = self.spec, []
+        for column in range(len(spec.outcome.names(len(spec.lo)))):
+            cases = forecast_cases(spec, self.settings, self.T, column)
+            known: dict[int, Array] = {}
+            found.append([(c.share, c.name, *c.variances(points, known)) for c in cases])
+        return found
 
     def _once(self, name: str, find: Callable[[Array], Any], points: Array) -> Any:
         """Return what is found at points, from memory if they are the workload."""
