@@ -217,8 +217,9 @@ def mixture_quantile(weights: Array, means: Array, stds: Array, share: float) ->
 
 #: Settings are settled if they have this share of the best one's weight, and at most so many.
 WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
-#: Newton steps under a setting end when f moves by less than this, relatively.
-SETTINGS_SETTLED = 1e-5
+#: Newton steps under a setting end when f moves by less than this, relatively: predictions and
+#: weights have settled to six digits or so, and further steps took half of the time.
+SETTINGS_SETTLED = 1e-6
 
 
 class FirstStep:
