@@ -132,7 +132,7 @@ def measure(task: dict[str, Any]) -> dict[str, float]:
 
 def preview(model: Any, X: np.ndarray) -> dict[str, float]:
     """Measure what the planner does before it shows a plan."""
-    from cloakgp.web.planner import PREVIEW_GAP
+    from cloakgp.release.sketch import PREVIEW_GAP
 
     model.design_gap = PREVIEW_GAP
     speed, start = yardstick(), time.process_time()

@@ -7,6 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from cloakgp import PrivateGPClassifier, PrivateGPCountRegressor, PrivateGPRegressor
 from cloakgp.release.forecast import LIKELY, forecast_cases, outlook_settings
+from cloakgp.release.sketch import PREVIEW_GAP
 
 X = np.linspace(0, 10, 25)[:, None]
 POINTS = np.array([[1.0], [4.5], [9.0]])
@@ -58,3 +59,26 @@ def test_chances_of_latent_values_have_the_moments_of_a_normal():
     nodes, chances = (np.array(values) for values in zip(*LIKELY, strict=True))
     for power, moment in ((0, 1.0), (1, 0.0), (2, 1.0), (4, 3.0)):
         assert chances @ nodes**power == pytest.approx(moment)
+
+
+def test_a_preview_is_near_the_plan_and_weighs_no_more_settings_than_it_draws():
+    X = np.random.default_rng(0).uniform(size=(400, 2))
+    model = PrivateGPRegressor(bounds=(0.0, 1.0), epsilon=3.0)
+    plan = model.plan(X)
+    model.design_gap = PREVIEW_GAP
+    preview = model.plan(X)
+    assert len(preview._forecast.models) <= 128 < len(plan._forecast.models)
+    assert preview._forecast.weights.sum() == pytest.approx(1.0)
+    assert preview.forecast_rmse == pytest.approx(plan.forecast_rmse, rel=0.2)
+    np.testing.assert_allclose(preview.error_bounds, plan.error_bounds, rtol=0.2)
+
+
+def test_what_remains_without_privacy_is_the_same_for_all_settings_of_a_kernel():
+    X = np.random.default_rng(0).uniform(size=(60, 1))
+    plan = PrivateGPRegressor(bounds=(0.0, 1.0)).plan(X)
+    known = {}
+    cases = forecast_cases(plan.spec, outlook_settings(plan.spec), plan.sketch.rounded)
+    for case in cases:
+        together, alone = case.variances(X[:5], known), case.variances(X[:5])
+        np.testing.assert_array_equal(together, alone)
+    assert len(known) < len(cases)

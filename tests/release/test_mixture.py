@@ -14,6 +14,7 @@ from cloakgp.release.mixture import (
     decoders_of_settings,
     mixture_quantile,
     posterior_weights,
+    simulated_variances,
 )
 
 N, R = 25, 5
@@ -128,3 +129,14 @@ def test_a_fixed_prior_is_a_mixture_of_one():
     assert mixture.fixed
     np.testing.assert_array_equal(mixture.mean(POINTS), decoder.mean(POINTS, S))
     np.testing.assert_array_equal(mixture.variance(POINTS), decoder.variance(POINTS))
+
+
+def test_giving_up_cholesky_factors_changes_no_number(monkeypatch):
+    kept, forgotten = made(), made()
+    weights = posterior_weights(kept, FAMILY.weights, S)
+    variances = simulated_variances(kept, FAMILY.weights, POINTS)
+    monkeypatch.setattr("cloakgp.release.decoder.MOST_REMEMBERED_ROOTS", 0)
+    np.testing.assert_array_equal(posterior_weights(forgotten, FAMILY.weights, S), weights)
+    assert not any("root" in vars(decoder) for decoder in forgotten)
+    again = simulated_variances(forgotten, FAMILY.weights, POINTS)
+    np.testing.assert_array_equal(again, variances)

@@ -12,10 +12,9 @@ that a pivoted Cholesky factorisation picks, of whom smooth kernels need few.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import cached_property, reduce
 from operator import add
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel
@@ -29,7 +28,7 @@ from cloakgp.gp.linear import (
     variances,
 )
 from cloakgp.gp.pairs import SketchColumns, pivoted_features, sums_over_pairs, sums_over_people
-from cloakgp.gp.sparse import Approximation, SparseModel
+from cloakgp.gp.sparse import Approximation, SparseModel, few_entries
 
 #: A pivoted Cholesky factorisation leaves this share of the largest variance, or picks so many
 #: people: ragged kernels need all.  What is left then is put on the diagonal.
@@ -157,7 +156,6 @@ class ScaledModel(SparseModel):
     ) -> None:
         self.parts, self.level, self.counts = tuple(parts), level, counts
         self._cache = CacheBudget() if cache is None else cache
-        self._kept_factor: Array | None = None
         self.X = self.parts[0][0].X
         terms = [ConstantKernel(v, "fixed") * kernel.kernel for kernel, v in self.parts]
         if level > 0.0:
@@ -165,23 +163,27 @@ class ScaledModel(SparseModel):
         self.kernel = reduce(add, terms)
         self.noise_variance = noise_variance
 
-    def prepared(self) -> Self:
-        """Return a copy that holds what ``with_noise`` leaves alone, to be asked for many times."""
-        other = copy(self)
-        other._kept_factor = other.factor
-        _ = other._residual
-        return other
-
-    def forget(self) -> None:
-        """Give up what ``prepared`` holds; it is made again when it is asked for."""
-        self._kept_factor = None
-
     @property
     def factor(self) -> Array:  # type: ignore[override]
         """F of the whole kernel at the people; a family has too many of them to keep."""
-        if self._kept_factor is not None:
-            return self._kept_factor
         return self._join([kernel.low_rank.factor for kernel, _ in self.parts])
+
+    def project(self, B: Array) -> Array:
+        rows = few_entries(B)
+        told = [np.sqrt(v) * (rows @ kernel.low_rank.factor) for kernel, v in self.parts]
+        if self.level > 0.0:
+            told.append(np.sqrt(self.level) * B.sum(axis=1, keepdims=True))
+        return np.hstack(told)
+
+    def features_times(self, points: Array, W: Array) -> Array:
+        product, start = np.zeros((len(points), W.shape[1])), 0
+        for kernel, v in self.parts:
+            F = kernel.low_rank.factor if points is self.X else kernel.at(points)
+            stop = start + F.shape[1]
+            product += F @ (np.sqrt(v) * W[start:stop])
+            start = stop
+        # The last row is that of the level, if there is one.
+        return product + np.sqrt(self.level) * W[start:].sum(axis=0)
 
     def _may_cache(self, numbers: int) -> bool:
         return self._cache.take(numbers)

@@ -38,14 +38,19 @@ class PairBlock:
 
     def __init__(self, X: Array, Y: Array) -> None:
         self.X, self.Y = X, Y
-        # By the proportions of lengthscales: the first ones, and squared distances in their units.
-        self._squared: dict[tuple[float, ...], tuple[Array, Array]] = {}
+        # By the proportions of lengthscales: the first ones, squared distances in their units, and
+        # whether all of them are finite.
+        self._squared: dict[bytes, tuple[Array, Array, bool]] = {}
         # Squared distances in one input, in units of its first lengthscale.
         self._of_input: dict[int, Array] = {}
 
     def matrix(self, kernel: Kernel) -> Array:
         """Return k(X, Y), which is the caller's to change; white noise is left out."""
         kind = type(kernel)
+        if kind is Product and type(kernel.k1) is ConstantKernel:
+            scaled = self.matrix(kernel.k2)
+            scaled *= float(kernel.k1.constant_value)
+            return scaled
         if kind in (Sum, Product):
             both, other = self.matrix(kernel.k1), self.matrix(kernel.k2)
             return (np.add if kind is Sum else np.multiply)(both, other, out=both)
@@ -80,21 +85,22 @@ class PairBlock:
     def _distances(self, length: float | Array, factor: float) -> Array | None:
         """Return ``factor`` Σ_d (x_d − y_d)²/l_d², or None if that is not finite."""
         lengths = np.ravel(np.asarray(length, dtype=np.float64))
-        key = tuple((lengths / lengths[0]).tolist())
+        key = (lengths / lengths[0]).tobytes()
         if key not in self._squared:
-            self._squared[key] = lengths, self._one_apart(lengths)
-        first, squared = self._squared[key]
+            squared = self._one_apart(lengths)
+            self._squared[key] = lengths, squared, bool(np.isfinite(squared.max()))
+        first, squared, is_finite = self._squared[key]
         rescaling = float(np.square(first[0] / lengths[0]))
-        if not 1.0 / MAX_RESCALING < rescaling < MAX_RESCALING or not np.isfinite(squared.max()):
+        if not is_finite or not 1.0 / MAX_RESCALING < rescaling < MAX_RESCALING:
             return None
         return np.multiply(squared, factor * rescaling)
 
     def _one_apart(self, lengths: Array) -> Array:
         """Return squared distances: those known, and more where one lengthscale is shorter."""
         if self._squared:
-            first, squared = next(iter(self._squared.values()))
+            first, squared, _ = next(iter(self._squared.values()))
             ratio = 1.0 / (lengths / first) ** 2 if len(first) == len(lengths) > 2 else np.zeros(1)
-            others = float(np.median(ratio))
+            others = float(np.sort(ratio)[len(ratio) // 2])  # of most inputs, if all but one agree
             (apart,) = np.nonzero(ratio != others)
             if len(apart) == 1 and others < ratio[apart[0]] < MAX_RESCALING:
                 d = int(apart[0])

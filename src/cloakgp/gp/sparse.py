@@ -136,15 +136,23 @@ class SparseModel(LinearModel):
 
     def cross_operator(self, B: Array) -> Callable[[Array], Array]:
         told = self.factor.T @ B  # (M, r): all that predictions need of everybody
-        return lambda points: (self.factor if points is self.X else self.features(points)) @ told
+        return lambda points: self.features_times(points, told)
 
-    def gram(self, B: Array) -> Array:
-        # Where people speak in few rows, as they do in cells, most of B is zeros.
-        rows = csr_matrix(B) if np.count_nonzero(B) <= FEW_ENTRIES * B.size else B
-        told = rows @ self.factor
-        own = rows @ (B * self.diagonal).T
-        product: Array = told @ told.T + own
+    def features_times(self, points: Array, W: Array) -> Array:
+        """Return F_* W for W (M, n), (P, n)."""
+        product: Array = (self.factor if points is self.X else self.features(points)) @ W
         return product
+
+    def project(self, B: Array) -> Array:
+        """Return B F, (r, M): all that decoding needs of everybody."""
+        product: Array = few_entries(B) @ self.factor
+        return product
+
+    def gram(self, B: Array, told: Array | None = None) -> Array:
+        """Return B cov(y) Bᵀ; ``told`` is B F, where it is known already."""
+        told = self.project(B) if told is None else told
+        own: Array = few_entries(B) @ (B * self.diagonal).T
+        return told @ told.T + own
 
     def workload(self, points: Array) -> Array:
         # C = F_* B⁻¹ Fᵀ D⁻¹
@@ -157,6 +165,11 @@ class SparseModel(LinearModel):
         left = triangular_solve(self._root_of_B(), F.T)
         unexplained = variances(self.kernel, points) - np.einsum("pm,pm->p", F, F)
         return np.maximum(unexplained + np.einsum("mp,mp->p", left, left), 0.0)
+
+
+def few_entries(B: Array) -> Array | csr_matrix:
+    """Return B by its entries if most are zeros: where people speak in few rows, as in cells."""
+    return csr_matrix(B) if np.count_nonzero(B) <= FEW_ENTRIES * B.size else B
 
 
 class Surrogate(SparseModel):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -28,11 +28,14 @@ from cloakgp.gp.linear import (
     triangular_solve,
 )
 from cloakgp.gp.pairs import SketchColumns
+from cloakgp.gp.sparse import SparseModel
 
 Array = NDArray[np.float64]
 Decode = Literal["bayes", "direct"]
 
 
+#: So many numbers of Cholesky factors are remembered where many settings are looked at: 32 MiB.
+MOST_REMEMBERED_ROOTS = 1 << 22
 #: Newton steps: when they have settled, how many at most, the longest, and the shortest damping.
 SETTLED, MOST_STEPS, LONGEST_STEP, SMALLEST_DAMPING = 1e-11, 200, 3.0, 1.0 / 64.0
 #: After so many steps that did not settle, all further ones are plain and damped.
@@ -121,9 +124,10 @@ class Decoder:
     prior_mean: float
     kind: Decode
     unit: float = 1.0  # what comes out is this many times what the model describes
-    signal: Array | None = None  # cov(T u), (r, r), where it is known already
+    signal: Callable[[], Array] | None = None  # makes cov(T u), (r, r), where parts are known
     cross: Callable[[Array], Array] | None = None  # cov(f(points), s), likewise
     doubt: Array | None = None  # (r, r): the covariance of more noise, if it is not independent
+    expected: Array | None = None  # E s (r,), where it is known already
 
     def mean(self, points: Array, s: Array) -> Array:
         """Return the prediction at ``points``, (P,) for the noisy sketch s (r,), (P, n) for n."""
@@ -143,7 +147,7 @@ class Decoder:
 
     def draw(self, z: Array) -> Array:
         """Return E s + L z with L Lᵀ = cov(s): a made-up sketch, for standard normal z (r,)."""
-        drawn: Array = self._expected() + self.root @ z
+        drawn: Array = self.expected_sketch() + self.root @ z
         return drawn
 
     def whitened(self, s: Array) -> Array:
@@ -155,19 +159,24 @@ class Decoder:
 
         A number for s (r,); one for each of n sketches (r, n).
         """
-        white = self.whitened(s)
-        evidence: Array = -0.5 * np.square(white).sum(axis=0)
-        return evidence - np.log(np.diag(self.root)).sum()
+        known: tuple[Array, Array] | None = self.__dict__.get("_evidence")
+        if known is None or known[0] is not s:
+            white = self.whitened(s)
+            evidence = -0.5 * np.square(white).sum(axis=0) - np.log(np.diag(self.root)).sum()
+            self.__dict__["_evidence"] = known = s, evidence
+        return known[1]
 
-    def _expected(self) -> Array:
+    def expected_sketch(self) -> Array:
         """Return E s = T u₀: u₀ = (m − lo)/d is what u would be at the prior mean."""
+        if self.expected is not None:
+            return self.expected
         u0 = np.broadcast_to((self.prior_mean - self.lo) / self.width, (self.T.shape[1],))
         expected: Array = self.T @ u0
         return expected
 
     def _surprise(self, s: Array) -> Array:
         """Return s − E s, for s (r,) or (r, n)."""
-        return (s.T - self._expected()).T
+        return (s.T - self.expected_sketch()).T
 
     def weights(self, points: Array) -> Array:
         """Return B (P, r): how the prediction at ``points`` follows each published value."""
@@ -220,13 +229,23 @@ class Decoder:
     def signal_covariance(self) -> Array:
         """Return the prior covariance (T/d) cov(y) (T/d)ᵀ of T u, what the noise is added to."""
         if self.signal is not None:
-            return self.signal
-        cov = self.model.gram(self._scaled)
+            return self.signal()
+        cov = self._gram()
         return 0.5 * (cov + cov.T)
+
+    def _gram(self) -> Array:
+        if isinstance(self.model, SparseModel):
+            return self.model.gram(self._scaled, self._told)
+        return self.model.gram(self._scaled)
+
+    @cached_property
+    def _told(self) -> Array | None:
+        """B F, (r, q) with B = T/d, where the model has features F: it is what takes time."""
+        return self.model.project(self._scaled) if isinstance(self.model, SparseModel) else None
 
     def sketch_covariance(self) -> Array:
         """Return cov(s): that of T u, and of all noise."""
-        cov = self.signal_covariance().copy()
+        cov = self.signal_covariance()
         cov.flat[:: len(cov) + 1] += self.noise_std**2
         if self.doubt is not None:
             cov += self.doubt
@@ -238,10 +257,20 @@ class Decoder:
         cov = self.sketch_covariance()
         return jittered_cholesky(cov)[0] if len(cov) else cov
 
+    def forget(self) -> None:
+        """Give up the Cholesky factor, which is made again when it is asked for."""
+        self.__dict__.pop("root", None)
+
     @cached_property
     def _cross(self) -> Callable[[Array], Array]:
         """Return what gives cov(f(points), s), (P, r), at any points."""
+        if self.cross is None and self._told is not None:
+            return partial(self._features_times, W=self._told.T)
         return self.cross or self.model.cross_operator(self._scaled.T)
+
+    def _features_times(self, points: Array, W: Array) -> Array:
+        assert isinstance(self.model, SparseModel)
+        return self.model.features_times(points, W)
 
     def _cross_times(self, points: Array, told: Array) -> Array:
         """Return cov(f(points), s) times ``told`` (r,) or (r, n), not more than is asked for."""
@@ -249,6 +278,8 @@ class Decoder:
             return self.cross(points) @ told
         if told.ndim == 1:
             return self._cross_times(points, told[:, None])[:, 0]
+        if self._told is not None:
+            return self._features_times(points, self._told.T @ told)
         return self.model.cross_times(points, self._scaled.T @ told)
 
     def half(self, points: Array) -> Array:
@@ -280,6 +311,15 @@ class Decoder:
         return G, C - (G @ self.T) / self.width
 
 
+def one_by_one(decoders: Sequence[Decoder]) -> Iterator[Decoder]:
+    """Go through decoders; each gives up its Cholesky factor at the end, if all are too much."""
+    keep = len(decoders) * len(decoders[0].T) ** 2 <= MOST_REMEMBERED_ROOTS
+    for decoder in decoders:
+        yield decoder
+        if not keep:
+            decoder.forget()
+
+
 def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[Decoder]:
     """Return ``base`` with each of the models; what models share is computed once.
 
@@ -293,14 +333,23 @@ def decoders_of_settings(base: Decoder, models: Sequence[ScaledModel]) -> list[D
         for (key, shape), gram in zip(shapes.items(), signals, strict=True)
     }
     ones, noise = B.sum(axis=1), _Noise(B, base.model.counts)
-    levels = np.outer(ones, ones)
+    levels, expected = np.outer(ones, ones), base.expected_sketch()
     found = []
     for model in models:
         parts = [(told[id(shape)], variance) for shape, variance in model.parts]
-        signal = sum(v * part.gram for part, v in parts) + noise.of(model.noise_variance)
+        signal = partial(_sum_signals, parts, noise, model, levels)
         cross = _Cross(parts, model.level * ones)
-        found.append(replace(base, model=model, signal=signal + model.level * levels, cross=cross))
+        found.append(replace(base, model=model, signal=signal, cross=cross, expected=expected))
     return found
+
+
+def _sum_signals(
+    parts: list[tuple[_KernelPart, float]], noise: _Noise, model: ScaledModel, levels: Array
+) -> Array:
+    """Return cov(T u) of a setting: a family has too many of them to keep."""
+    signal: Array = sum(v * part.gram for part, v in parts) + noise.of(model.noise_variance)
+    signal += model.level * levels
+    return signal
 
 
 class _KernelPart:
@@ -337,15 +386,15 @@ class _Noise:
     def __init__(self, B: Array, counts: Array | None) -> None:
         self.B, self.right = B, (B if counts is None else B / counts).T
         self.plain = B @ self.right
-        self.known: tuple[Array | None, Array] = (None, self.plain)
+        self.known: dict[int, tuple[Array, Array]] = {}
 
     def of(self, noise: float | Array) -> Array:
-        """Return the product; the last noise of single people is remembered."""
-        if np.ndim(noise) == 0:
+        """Return the product; families have few noises of single people, which are remembered."""
+        if not isinstance(noise, np.ndarray) or noise.ndim == 0:
             return float(noise) * self.plain
-        if self.known[0] is not noise:
-            self.known = (np.asarray(noise), (self.B * noise) @ self.right)
-        return self.known[1]
+        if id(noise) not in self.known:  # with the noise, or its number might be another's
+            self.known[id(noise)] = noise, (self.B * noise) @ self.right
+        return self.known[id(noise)][1]
 
 
 @dataclass(frozen=True)
@@ -363,6 +412,7 @@ class Newton:
     scatter: float = 0.0  # variance of the latent values of single people around f
     averaged: bool = False  # whether rates are averaged over what is not known of f
     lift: float | Array = 0.0  # log E e^f − E f of the people, where they are
+    settled: float = SETTLED  # a shorter step than this, relatively, is the last
 
     def step(self, f: Array) -> Decoder:
         """Return the decoder of one step from latent values f (N,) of the people."""
@@ -374,6 +424,7 @@ class Newton:
             width=pseudo.slope * self.width,
             signal=None,
             cross=None,
+            expected=None,
         )
 
     def settle(self, f: Array, s: Array) -> Decoder:
@@ -402,7 +453,7 @@ class Newton:
             decoder = self.step(f)
             move = decoder.mean(decoder.model.X, s) - f
             size = float(np.abs(move).max(initial=0.0))
-            if size <= SETTLED * (1.0 + float(np.abs(f).max(initial=0.0))):
+            if size <= self.settled * (1.0 + float(np.abs(f).max(initial=0.0))):
                 break
             closer = size < last
             damping = min(1.5 * damping, 1.0) if closer else max(0.5 * damping, SMALLEST_DAMPING)

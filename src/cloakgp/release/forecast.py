@@ -28,7 +28,8 @@ from cloakgp.release.decode import (
     setting_models,
 )
 from cloakgp.release.decoder import Decoder, Newton, decoders_of_settings
-from cloakgp.release.mixture import simulated_variances
+from cloakgp.release.mixture import drawn_settings, simulated_variances
+from cloakgp.release.sketch import PREVIEW_GAP
 from cloakgp.release.spec import ReleaseSpec
 from cloakgp.release.squares import as_squares, weigh_made_up
 
@@ -66,11 +67,17 @@ class Case:
         decoder = newton.step(start)
         return Case(self.share * chance, self.name, decoder, decoder.model)
 
-    def variances(self, points: Array) -> tuple[Array, Array]:
-        """Return the variance of f at the points, and what of it would remain without privacy."""
-        total = self.decoder.variance(points)
-        floor = self.decoder.unit**2 * self.floor.variance_without_privacy(points)
-        return total, np.minimum(floor, total)
+    def variances(
+        self, points: Array, known: dict[int, Array] | None = None
+    ) -> tuple[Array, Array]:
+        """Return the variance of f at the points, and what of it would remain without privacy.
+
+        ``known`` are floors that other cases have found: those of a kernel share theirs.
+        """
+        total, known = self.decoder.variance(points), {} if known is None else known
+        if id(self.floor) not in known:
+            known[id(self.floor)] = self.floor.variance_without_privacy(points)
+        return total, np.minimum(self.decoder.unit**2 * known[id(self.floor)], total)
 
 
 class OutlookSetting(NamedTuple):
@@ -154,7 +161,7 @@ class SketchForecast:
         """Return that of another budget or design, of which settings depend on neither."""
         other = SketchForecast(spec, T)
         other.settings = self.settings
-        if "models" in vars(self):
+        if "models" in vars(self) and self._drawn_alone == other._drawn_alone:
             other.models = self.models
         return other
 
@@ -165,12 +172,28 @@ class SketchForecast:
 
     @cached_property
     def models(self) -> list[ScaledModel]:
-        """The models of every setting of the family."""
-        return setting_models(self.spec)
+        """The models of the family's settings: of a preview, those that releases are made up of."""
+        every = setting_models(self.spec)
+        return every if self._drawn_alone is None else [every[k] for k in self._drawn_alone]
+
+    @property
+    def weights(self) -> Array:
+        """How much each of these settings is believed in beforehand, sum 1."""
+        weights = prior_weights(self.spec)
+        if self._drawn_alone is None:
+            return weights
+        drawn = np.bincount(drawn_settings(weights))
+        return drawn[self._drawn_alone] / drawn.sum()
+
+    @property
+    def _drawn_alone(self) -> list[int] | None:
+        if self.spec.gap < PREVIEW_GAP:
+            return None
+        return [int(k) for k in np.unique(drawn_settings(prior_weights(self.spec)))]
 
     @cached_property
     def decoders(self) -> list[list[Decoder]]:
-        """The decoders of every setting, by output column."""
+        """The decoders of these settings, by output column."""
         columns = range(len(self.spec.lo))
         return [decoders_for(self.spec, self.T, column, self.models) for column in columns]
 
@@ -216,9 +239,9 @@ class SketchForecast:
                 (np.array([case[0] for case in cases]), np.sqrt([case[2] for case in cases]))
                 for cases in self.cases(points)
             ]
-        prior = prior_weights(spec)
         drawn = [
-            simulated_variances(each, prior, points, self._learning(each)) for each in self.decoders
+            simulated_variances(each, self.weights, points, self._learning(each))
+            for each in self.decoders
         ]
         return [(np.full(len(one), 1.0 / len(one)), np.sqrt(one)) for one in drawn]
 
@@ -236,15 +259,12 @@ class SketchForecast:
         return self._once("cases", self._cases, points)
 
     def _cases(self, points: Array) -> list[list[tuple[float, str, Array, Array]]]:
-        spec = self.spec
-        columns = range(len(spec.outcome.names(len(spec.lo))))
-        return [
-            [
-                (case.share, case.name, *case.variances(points))
-                for case in forecast_cases(spec, self.settings, self.T, column)
-            ]
-            for column in columns
-        ]
+        spec, found = self.spec, []
+        for column in range(len(spec.outcome.names(len(spec.lo)))):
+            cases = forecast_cases(spec, self.settings, self.T, column)
+            known: dict[int, Array] = {}
+            found.append([(c.share, c.name, *c.variances(points, known)) for c in cases])
+        return found
 
     def _once(self, name: str, find: Callable[[Array], Any], points: Array) -> Any:
         """Return what is found at points, from memory if they are the workload."""

@@ -15,7 +15,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from cloakgp.gp.kernel_features import ScaledModel
 from cloakgp.gp.likelihoods import linearise
-from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings
+from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings, one_by_one
 from cloakgp.threads import threads_for
 
 Array = NDArray[np.float64]
@@ -156,10 +156,16 @@ def posterior_weights(
     if len(decoders) == 1:
         return np.ones((*s.shape[1:], 1))
     with np.errstate(divide="ignore"):
-        score = np.log(prior) + np.array([decoder.log_evidence(s) for decoder in decoders]).T
+        score = np.log(prior) + np.array([d.log_evidence(s) for d in one_by_one(decoders)]).T
     score = score + more
     weights: Array = np.exp(score - logsumexp(score, axis=-1, keepdims=True))
     return weights
+
+
+def drawn_settings(prior: Array) -> NDArray[np.intp]:
+    """Return the setting of each made-up release, by their prior weights, in order."""
+    which = np.searchsorted(np.cumsum(prior), (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS)
+    return np.minimum(which, len(prior) - 1)
 
 
 def simulated_variances(
@@ -175,15 +181,15 @@ def simulated_variances(
     What only depends on the settings is worked out once for all draws.  ``learn`` makes up squares,
     too, given the settings of the draws and s, and says what they tell of each setting, (n, k).
     """
-    which = np.searchsorted(np.cumsum(prior), (np.arange(SIMULATIONS) + 0.5) / SIMULATIONS)
-    which = np.minimum(which, len(decoders) - 1)
+    which = drawn_settings(prior)
     z = np.random.default_rng(0).standard_normal((SIMULATIONS, len(decoders[0].T)))
-    s = np.array([decoders[k].draw(each) for k, each in zip(which, z, strict=True)]).T  # (r, n)
+    drawn = one_by_one([decoders[k] for k in which])  # in the order of settings
+    s = np.array([decoder.draw(each) for decoder, each in zip(drawn, z, strict=True)]).T  # (r, n)
     told = 0.0 if learn is None else learn(which, s)
     weights = posterior_weights(decoders, prior, s, told)  # (n, k)
     mean, square = np.zeros((2, len(points), SIMULATIONS))
     origin = decoders[0].unit * decoders[0].prior_mean
-    for decoder, share in zip(decoders, weights.T, strict=True):
+    for decoder, share in zip(one_by_one(decoders), weights.T, strict=True):
         if share.max() >= LEAST_WEIGHT:
             own = decoder.mean(points, s) - origin
             mean += share * own
@@ -211,6 +217,9 @@ def mixture_quantile(weights: Array, means: Array, stds: Array, share: float) ->
 
 #: Settings are settled if they have this share of the best one's weight, and at most so many.
 WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
+#: Newton steps under a setting end when f moves by less than this, relatively: predictions and
+#: weights have settled to six digits or so, and further steps took half of the time.
+SETTINGS_SETTLED = 1e-6
 
 
 class FirstStep:
@@ -293,8 +302,6 @@ def _weights_after_step(
 
 def _settled(newton: Newton, model: ScaledModel, start: Array, s: Array) -> Decoder:
     """Return the decoder of one setting where it agrees with the published values."""
-    own = replace(newton.decoder, model=model.prepared())
-    decoder = replace(newton, decoder=own, scatter=model.scatter).settle(start, s)
-    assert isinstance(decoder.model, ScaledModel)
-    decoder.model.forget()  # or each setting would keep numbers of everybody
-    return decoder
+    own = replace(newton.decoder, model=model)
+    steps = replace(newton, decoder=own, scatter=model.scatter, settled=SETTINGS_SETTLED)
+    return steps.settle(start, s)

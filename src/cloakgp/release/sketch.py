@@ -46,6 +46,9 @@ LEAST_CELLS, LESS_NOISE = 3, (0.6, 0.35)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
+#: A plan whose design need be no closer than this is to be looked at, not released: its cells have
+#: hard borders, and its forecast looks at fewer settings.
+PREVIEW_GAP = 1e-2
 #: The core's bounds: exact up to the first size, √Σ|t_iᵀt_j| up to the second, Σ‖t_i‖ above.
 EXACT, GRAM = 12, 2000
 #: Rounding T to its grid may lengthen a sum of columns by this much for each row of a group.
@@ -144,7 +147,7 @@ def least_numbers(spec: ReleaseSpec) -> int:
 
 def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
     """Choose cells: for the noise there is, or for more or less of it."""
-    coordinates, soft = _coordinates(spec), spec.whole_steps is None
+    coordinates, soft = _coordinates(spec), spec.whole_steps is None and spec.gap < PREVIEW_GAP
 
     def for_noise(times: float) -> Design:
         prior = problem.prior(spec.noise_std * times)

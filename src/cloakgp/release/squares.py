@@ -28,7 +28,7 @@ from cloakgp.data.kd_tree import grow
 from cloakgp.data.partition import Partition
 from cloakgp.gp.kernel_features import ScaledModel
 from cloakgp.gp.linear import evaluate, triangular_solve
-from cloakgp.release.decoder import Decoder
+from cloakgp.release.decoder import Decoder, one_by_one
 from cloakgp.release.spec import Part
 
 Array = NDArray[np.float64]
@@ -75,7 +75,8 @@ def weigh_noise(
     for each in squares:
         nodes = group_people(decoders[0], each)
         prior, total = _PriorCovariance(nodes.points), nodes.weights.sum() / nodes.width**2
-        for k, decoder in enumerate(decoders):
+        for k, decoder in enumerate(one_by_one(decoders)):
+            _ = decoder.log_evidence(s)  # is asked for next, and takes the same Cholesky factor
             expected, variance = moments(decoder, s, nodes, prior.of(decoder))
             variance = np.asarray(variance + each.noise_std**2)[..., None]
             more = (levels[k] - decoder.model.scatter) * total
@@ -97,7 +98,10 @@ def weigh_made_up(
     scatter = np.array([decoder.model.scatter for decoder in decoders])
     nodes = group_people(decoders[0], squares)
     prior, total = _PriorCovariance(nodes.points), nodes.weights.sum() / nodes.width**2
-    found = [moments(decoder, s, nodes, prior.of(decoder)) for decoder in decoders]
+    found = []
+    for decoder in one_by_one(decoders):
+        _ = decoder.log_evidence(s)  # is asked for next, and takes the same Cholesky factor
+        found.append(moments(decoder, s, nodes, prior.of(decoder)))
     expected, variance = (np.array(part) for part in zip(*found, strict=True))  # (k, n)
     variance = variance + squares.noise_std**2
     draws = np.arange(len(which))

@@ -33,13 +33,12 @@ from cloakgp.release.meaning import guess_at, in_other_units, two_cases
 from cloakgp.release.plan import EPSILONS, Plan
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.release import Release
+from cloakgp.release.sketch import PREVIEW_GAP
 from cloakgp.web.form import FormSubmission, Problem, short, values_of
 from cloakgp.web.tasks import Step
 
 Value = TypeVar("Value")
 
-#: The gap of the designs of previews, which are looked at and never released.
-PREVIEW_GAP = 1e-3
 #: Plans and tables that are cached, of each kind.
 MAX_CACHED = 24
 #: The settings of a release, beside it.

@@ -5,7 +5,14 @@ import pytest
 from design_cases import random_prior
 from scipy.optimize import brentq, minimize
 
-from cloakgp.design.bayes.alternating import ColumnRule, _best_columns, alternate, column_update
+from cloakgp.design.bayes.alternating import (
+    ColumnRule,
+    _best_columns,
+    _DecodedSketch,
+    _LargeSketch,
+    alternate,
+    column_update,
+)
 from cloakgp.design.bayes.blocks import Block
 from cloakgp.design.bayes.lbfgs import unit_columns
 from cloakgp.design.bayes.problem import BlockedPrior, DenseProblem
@@ -69,3 +76,13 @@ def test_each_column_is_the_best_in_the_unit_ball():
         ball = {"type": "ineq", "fun": lambda x: 1.0 - x @ x}
         best = minimize(cost, 0.1 * np.ones(3), constraints=ball, method="SLSQP").fun
         assert cost(t) <= best + 1e-6
+
+
+@pytest.mark.parametrize("q", [0, 5])
+def test_large_sketches_are_decoded_to_the_same_numbers_through_their_factors(q):
+    problem = DenseProblem.from_population(BlockedPrior.from_prior(random_prior(0, q=q, count=40)))
+    T = unit_columns(np.random.default_rng(4).normal(size=(3, 40)))
+    plain, quick = _DecodedSketch.of(problem, T), _LargeSketch.of(problem, T)
+    assert quick.f == pytest.approx(plain.f, rel=1e-12)
+    for one, other in zip(plain.told_and_scores(), quick.told_and_scores(), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)

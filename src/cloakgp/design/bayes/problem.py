@@ -199,6 +199,11 @@ class DenseProblem:
         """Sums over everybody."""
         return sum_blocks(self.blocks(), len(self.V), self.L.shape[1])
 
+    @cached_property
+    def VL(self) -> Array:
+        """V L, (p, q)."""
+        return self.V @ self.L
+
     def blocks(self) -> Iterator[Block]:
         """Go through everybody."""
         return cut_blocks(self.V, self.a, self.L)
