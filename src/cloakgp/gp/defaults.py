@@ -104,6 +104,7 @@ class Scales:
     roughness: float = 1.0  # belief in rough functions, as a multiple of what the tables say
     additive: bool = False  # whether functions may be additive
     two_scales: TwoScales = TWO_SCALES
+    one_kind: bool = False  # whether many inputs of one kind share a lengthscale
 
     def of(self, kind: Kind) -> Belief:
         """Return how far a function of one kind may go."""
@@ -130,6 +131,7 @@ LOG_ODDS = Scales(
     noise=((0.0, 1.0),),
     design=(3.0, 0.0),
     roughness=0.3,
+    one_kind=True,
 )
 #: For logarithms of rates.
 LOG_RATES = Scales(
@@ -156,6 +158,32 @@ def default_lengths(X: Array, counts: Array | None = None, spreads: Spreads | No
     # √L: distances between people grow like that with the number of inputs.
     lengths: Array = _replace_stated(spread, spreads) * np.sqrt(len(_input_slices(X, spreads)))
     return lengths
+
+
+def family_lengths(
+    X: Array, scales: Scales, counts: Array | None = None, spreads: Spreads | None = None
+) -> Array:
+    """Return the default lengthscales; inputs of one kind have one for all, if ``scales`` say so.
+
+    Otherwise a pixel that is nearly always empty would count as much as those that draw a digit.
+    """
+    lengths = default_lengths(X, counts, spreads)
+    plain = spreads is None or all(of_input == (None,) for of_input in spreads)
+    if not (scales.one_kind and plain and are_of_one_kind(X)):
+        return lengths
+    varies = np.ptp(X, axis=0) > SMALLEST_WIDTH
+    return np.full(len(lengths), np.sqrt(np.square(np.where(varies, lengths, 0.0)).mean()))
+
+
+def are_of_one_kind(X: Array) -> bool:
+    """Tell whether inputs are many and alike, as pixels are, or answers from 1 to 5.
+
+    They begin at the same number, and most of those that vary reach at least half as far as any.
+    """
+    if X.shape[1] <= MOST_INPUTS or np.ptp(X.min(axis=0)) > 0.0:
+        return False
+    widths = np.ptp(X, axis=0)
+    return bool(np.median(widths[widths > 0.0]) >= 0.5 * widths.max()) if widths.any() else False
 
 
 def _input_slices(X: Array, spreads: Spreads | None) -> list[slice]:
@@ -197,7 +225,7 @@ def default_family(
     spreads: Spreads | None = None,
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    kernels = _Kernels(X, counts, spreads)
+    kernels = _Kernels(X, scales, counts, spreads)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -228,7 +256,7 @@ def design_kernel(
     A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
-    kernels, std = _Kernels(X, counts, spreads), scales.design[0] * unit
+    kernels, std = _Kernels(X, scales, counts, spreads), scales.design[0] * unit
     mixes = _design_mixes(kernels)
     shares = np.zeros(len(kernels.made))
     for mix in mixes:
@@ -311,8 +339,11 @@ def _additive_mixes(kernels: _Kernels) -> list[_Mix]:
 class _Kernels:
     """The kernels of a family, each once; those of one name are found by their lengthscales."""
 
-    def __init__(self, X: Array, counts: Array | None, spreads: Spreads | None) -> None:
-        self.X, self.counts, self.lengths = X, counts, default_lengths(X, counts, spreads)
+    def __init__(
+        self, X: Array, scales: Scales, counts: Array | None, spreads: Spreads | None
+    ) -> None:
+        self.X, self.counts = X, counts
+        self.lengths = family_lengths(X, scales, counts, spreads)
         self.inputs = _input_slices(X, spreads)
         self.made: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}

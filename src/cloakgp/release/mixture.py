@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr, ndtri
 
 from cloakgp.gp.kernel_features import ScaledModel
-from cloakgp.gp.likelihoods import linearise
+from cloakgp.gp.likelihoods import Bernoulli, linearise, log_chance_of_sums
 from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings
 from cloakgp.threads import threads_for
 
@@ -46,12 +46,15 @@ class Mixture:
         s: Array,
         settings: Sequence[int] | None = None,
         learnt: tuple[Array, Array] | None = None,
+        more: Array | float = 0.0,
     ) -> Mixture:
         """Weigh decoders by what the published values say for them, and drop the hopeless.
 
-        ``learnt`` is what squares say of each (``squares.weigh_noise``).
+        ``learnt`` is what squares say of each (``squares.weigh_noise``), ``more`` what else there
+        is to add to the logarithm of the evidence.
         """
-        weights = posterior_weights(decoders, prior, s, 0.0 if learnt is None else learnt[0])
+        told = more if learnt is None else learnt[0] + more
+        weights = posterior_weights(decoders, prior, s, told)
         kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max()).tolist()
         share = weights[kept] / weights[kept].sum()
         names = range(len(decoders)) if settings is None else settings
@@ -211,6 +214,8 @@ def mixture_quantile(weights: Array, means: Array, stds: Array, share: float) ->
 
 #: Settings are settled if they have this share of the best one's weight, and at most so many.
 WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
+#: Sums of labels of at most so many people are weighed as the whole numbers that they are.
+MOST_EXACT_SUM = 1000
 
 
 class FirstStep:
@@ -258,19 +263,40 @@ def settle_settings(
     """
     first = FirstStep() if first is None else first
     weights = _weights_after_step(newton, models, prior, s, start, first)
-    if newton.averaged:
-        # Far from the prior mean a step from there says little of settings: once more, from where
-        # the likeliest one settles.
-        likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
-        start = likeliest.mean(likeliest.model.X, s)
-        weights = _weights_after_step(newton, models, prior, s, start, FirstStep())
+    # Far from the prior mean a step from there says little of settings: once more, from where the
+    # likeliest one settles.
+    likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
+    start = likeliest.mean(likeliest.model.X, s)
+    weights = _weights_after_step(newton, models, prior, s, start, FirstStep())
     order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
     kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
     settled = [_settled(newton, models[kept[0]], start, s)]
     # The others settle near the likeliest one, which they reach in fewer steps from there.
     near = settled[0].mean(settled[0].model.X, s) if len(kept) > 1 else start
     settled += [_settled(newton, models[k], near, s) for k in kept[1:]]
-    return Mixture.by_evidence(settled, prior[kept], s, kept)
+    gains = np.array([_gain_of_labels(newton, decoder, s) for decoder in settled])
+    return Mixture.by_evidence(settled, prior[kept], s, kept, more=gains)
+
+
+def _gain_of_labels(newton: Newton, settled: Decoder, s: Array) -> float:
+    """Return log P(s | f) of whole sums of labels, less what the Gaussian of a step says.
+
+    The evidence of a step is that of Laplace's approximation if sums were normal.  They are whole
+    numbers: where everybody is nearly certain a normal density is far above 1, and large variances
+    would be believed in for it.
+    """
+    T, each = settled.T, 1.0 if settled.model.counts is None else settled.model.counts
+    people = T.sum(axis=1)
+    hard = settled.doubt is None and bool(np.all((T == 0.0) | (T == each)))
+    if not (hard and isinstance(newton.likelihood, Bernoulli)):
+        return 0.0
+    few = (people > 0) & (people <= MOST_EXACT_SUM)
+    chance, _, variance = newton.likelihood.moments(settled.mean(settled.model.X, s))
+    mean, noise = T @ chance, np.broadcast_to(np.square(settled.noise_std), people.shape)
+    spread = T @ variance + noise
+    normal = -0.5 * ((s - mean) ** 2 / spread + np.log(2.0 * np.pi * spread))
+    whole = log_chance_of_sums(s[few], people[few], mean[few] / people[few], noise[few])
+    return float((whole - normal[few]).sum())
 
 
 def _weights_after_step(

@@ -40,8 +40,9 @@ CELL_NOISE_ROWS = 0.75
 #: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
 #: most functions are smoother than the mean of the family.
 CELL_NOISE, FEW_CELLS = 1.5, (3, 24)
-#: Labels need cells to be told apart by: so many at least, for as much less noise as that takes.
-LEAST_CELLS, LESS_NOISE = 3, (0.6, 0.35)
+#: Labels need cells to be told apart by: so many more than there are, for as much less noise as that
+#: takes.
+MORE_CELLS, LESS_NOISE = 2, (0.6, 0.35, 0.2, 0.1)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -138,7 +139,9 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
 
 def least_numbers(spec: ReleaseSpec) -> int:
     """Return how many numbers a sketch has to have for anything to be learnt from it."""
-    return 1 if spec.family is None or spec.classes is None else LEAST_CELLS
+    if spec.family is None or spec.classes is None:
+        return 1
+    return min(len(spec.classes) + MORE_CELLS, len(np.unique(spec.X, axis=0)))
 
 
 def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
@@ -158,7 +161,7 @@ def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
     least = least_numbers(spec)
     if 1 < design.rank <= FEW_CELLS[len(spec.names) > 1]:
         larger = for_noise(CELL_NOISE)
-        return larger if larger.rank >= least else design
+        design = larger if larger.rank >= least else design
     for times in LESS_NOISE:
         design = design if design.rank >= least else for_noise(times)
     return design
