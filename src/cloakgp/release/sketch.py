@@ -40,9 +40,9 @@ CELL_NOISE_ROWS = 0.75
 #: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
 #: most functions are smoother than the mean of the family.
 CELL_NOISE, FEW_CELLS = 1.5, (3, 24)
-#: Labels need cells to be told apart by: so many more than there are, for as much less noise as that
-#: takes.
-MORE_CELLS, LESS_NOISE = 2, (0.6, 0.35, 0.2, 0.1)
+#: Labels need cells to be told apart by: so many at least, or a sketch tells nothing, and better so
+#: many more than there are classes, if it takes no less noise than this.
+LEAST_CELLS, MORE_CELLS, LESS_NOISE = 3, 2, (0.6, 0.35)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -139,9 +139,7 @@ def choose_design(spec: ReleaseSpec, near: Design | None = None) -> Design:
 
 def least_numbers(spec: ReleaseSpec) -> int:
     """Return how many numbers a sketch has to have for anything to be learnt from it."""
-    if spec.family is None or spec.classes is None:
-        return 1
-    return min(len(spec.classes) + MORE_CELLS, len(np.unique(spec.X, axis=0)))
+    return 1 if spec.family is None or spec.classes is None else LEAST_CELLS
 
 
 def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
@@ -158,7 +156,7 @@ def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
     design = for_noise(1.0)
     if spec.family is None:
         return design
-    least = least_numbers(spec)
+    least = 1 if spec.classes is None else len(spec.classes) + MORE_CELLS
     if 1 < design.rank <= FEW_CELLS[len(spec.names) > 1]:
         larger = for_noise(CELL_NOISE)
         design = larger if larger.rank >= least else design
