@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 from cloakgp.gp.defaults import (
     LOG_ODDS,
     LOG_RATES,
+    MANY_LOG_ODDS,
     MOST_INPUTS,
     NUMBERS,
     SMOOTH,
@@ -213,3 +214,11 @@ def test_inputs_that_differ_in_kind_keep_lengthscales_of_their_own(unlike):
     assert are_of_one_kind(rows) is (unlike == "categories")
     found = family_lengths(rows, LOG_ODDS, None, spreads)
     np.testing.assert_array_equal(found, default_lengths(rows, None, spreads))
+
+
+def test_a_sketch_for_many_classes_is_designed_for_more_cells():
+    rows = RNG.normal(size=(60, 12))
+    few, many = (repr(design_kernel(rows, scales)) for scales in (LOG_ODDS, MANY_LOG_ODDS))
+    assert "30 centres" in many
+    assert "30 centres" not in few
+    assert default_family(rows, LOG_ODDS).settings == default_family(rows, MANY_LOG_ODDS).settings

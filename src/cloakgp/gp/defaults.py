@@ -71,8 +71,8 @@ ADDITIVE: Belief = ((1.0, 2.0), (0.5, 1.0))
 #: Many inputs, such as pixels: smooth functions alone.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
 #: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
-#: how much that is believed in; and the share of the first in what a sketch is designed for.
-CELLS, DESIGN_CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5)), 0.5
+#: how much that is believed in.
+CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5))
 #: Lengthscales up to this are rough, in units of the default one.
 ROUGH_LENGTH = 0.25
 #: What a sketch is designed for: shares of smooth and of ragged kernels, beside one input that
@@ -105,6 +105,7 @@ class Scales:
     additive: bool = False  # whether functions may be additive
     two_scales: TwoScales = TWO_SCALES
     one_kind: bool = False  # whether many inputs of one kind share a lengthscale
+    design_cells: Belief = ((12, 0.5),)  # of many inputs: their shares in the design's variance
 
     def of(self, kind: Kind) -> Belief:
         """Return how far a function of one kind may go."""
@@ -133,6 +134,10 @@ LOG_ODDS = Scales(
     roughness=0.3,
     one_kind=True,
 )
+#: Of more classes than so many: a sketch that is designed for 12 cells alone has no more than those
+#: at nearly any budget, and in each of them there are then several classes.
+FEW_CLASSES = 4
+MANY_LOG_ODDS = replace(LOG_ODDS, design_cells=((12, 0.25), (30, 0.25)))
 #: For logarithms of rates.
 LOG_RATES = Scales(
     smooth=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
@@ -257,7 +262,7 @@ def design_kernel(
     more than a number or two.
     """
     kernels, std = _Kernels(X, scales, counts, spreads), scales.design[0] * unit
-    mixes = _design_mixes(kernels)
+    mixes = _design_mixes(kernels, scales)
     shares = np.zeros(len(kernels.made))
     for mix in mixes:
         for number, share in mix.shares:
@@ -303,12 +308,14 @@ def _mixes(kernels: _Kernels, scales: Scales) -> list[_Mix]:
     return mixes + _one_input_mixes(kernels)
 
 
-def _design_mixes(kernels: _Kernels) -> list[_Mix]:
+def _design_mixes(kernels: _Kernels, scales: Scales) -> list[_Mix]:
     """Return the kernels that a sketch is designed for, with their shares."""
     if len(kernels.inputs) > MOST_INPUTS:
+        rest = 1.0 - sum(share for _, share in scales.design_cells)
         whole = sum(belief for _, belief in MANY_INPUTS)
-        smooth = [_Mix(kernels.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
-        return [*smooth, _Mix(kernels.cells(CELLS[0][0]), DESIGN_CELLS)]
+        smooth = [_Mix(kernels.smooth(f), rest * b / whole) for f, b in MANY_INPUTS]
+        cells = [_Mix(kernels.cells(int(n)), share) for n, share in scales.design_cells]
+        return smooth + cells
     smooth = [_Mix(kernels.smooth(f), share) for f, share in DESIGN_SMOOTH]
     ragged = [_Mix(kernels.ragged(f), share) for f, share in DESIGN_RAGGED]
     return smooth + ragged + _one_input_mixes(kernels)
