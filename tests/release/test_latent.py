@@ -110,7 +110,7 @@ def test_columns_with_equal_starts_share_their_first_step(monkeypatch):
 
 
 def test_certain_labels_do_not_speak_for_ever_larger_variances(monkeypatch):
-    """People each by themselves: a label has a chance of 1/2 under each variance of the log-odds."""
+    """Each person alone: a label has a chance of 1/2, whatever the variance of the log-odds."""
     monkeypatch.setattr(mixtures, "WORTH_SETTLING", 0.0)
     people, stds = 40, (2.0, 4.0, 16.0)
     places, s = 100.0 * np.arange(people)[:, None], np.arange(people) % 2 * 1.0

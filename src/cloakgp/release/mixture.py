@@ -287,7 +287,7 @@ def _gain_of_labels(newton: Newton, settled: Decoder, s: Array) -> float:
     """
     T, each = settled.T, 1.0 if settled.model.counts is None else settled.model.counts
     people = T.sum(axis=1)
-    hard = settled.doubt is None and bool(np.all((T == 0.0) | (T == each)))
+    hard = settled.doubt is None and bool(np.all((T == 0.0) | (each == T)))
     if not (hard and isinstance(newton.likelihood, Bernoulli)):
         return 0.0
     few = (people > 0) & (people <= MOST_EXACT_SUM)
