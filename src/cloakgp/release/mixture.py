@@ -214,8 +214,10 @@ def mixture_quantile(weights: Array, means: Array, stds: Array, share: float) ->
 
 #: Settings are settled if they have this share of the best one's weight, and at most so many.
 WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
-#: Sums of labels of at most so many people are weighed as the whole numbers that they are.
-MOST_EXACT_SUM = 1000
+#: Sums of labels of at most so many people, who are alike, are weighed as whole numbers.
+MOST_EXACT_SUM = 10
+#: Settings of labels of at most so many rows are picked by a second step, too.
+MOST_TWICE = 2000
 
 
 class FirstStep:
@@ -264,10 +266,11 @@ def settle_settings(
     first = FirstStep() if first is None else first
     weights = _weights_after_step(newton, models, prior, s, start, first)
     # Far from the prior mean a step from there says little of settings: once more, from where the
-    # likeliest one settles.
-    likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
-    start = likeliest.mean(likeliest.model.X, s)
-    weights = _weights_after_step(newton, models, prior, s, start, FirstStep())
+    # likeliest one settles.  Not of labels of many people, of which hardly any setting may settle.
+    if newton.averaged or len(start) <= MOST_TWICE:
+        likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
+        start = likeliest.mean(likeliest.model.X, s)
+        weights = _weights_after_step(newton, models, prior, s, start, FirstStep())
     order = np.argsort(-weights, kind="stable")[:MOST_SETTLED]
     kept = [int(k) for k in order if weights[k] >= WORTH_SETTLING * weights[order[0]]]
     settled = [_settled(newton, models[kept[0]], start, s)]
@@ -296,7 +299,8 @@ def _gain_of_labels(newton: Newton, settled: Decoder, s: Array) -> float:
     spread = T @ variance + noise
     normal = -0.5 * ((s - mean) ** 2 / spread + np.log(2.0 * np.pi * spread))
     whole = log_chance_of_sums(s[few], people[few], mean[few] / people[few], noise[few])
-    return float((whole - normal[few]).sum())
+    # Only less: where a setting did not settle, its sums lie too far off for any normal density.
+    return float(np.minimum(whole - normal[few], 0.0).sum())
 
 
 def _weights_after_step(
