@@ -10,14 +10,17 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 from cloakgp.gp.defaults import (
     LOG_ODDS,
     LOG_RATES,
+    MANY_LOG_ODDS,
     MOST_INPUTS,
     NUMBERS,
     SMOOTH,
     WAVES,
+    are_of_one_kind,
     default_family,
     default_kernel,
     default_lengths,
     design_kernel,
+    family_lengths,
 )
 from cloakgp.kernels import Cells
 
@@ -176,3 +179,46 @@ def test_waves_leave_no_trace_in_broad_averages_and_rough_functions_do():
     assert quick(rows).mean() == pytest.approx(level, abs=1e-3)
     assert RBF(0.5 * WAVES[-1][0] * length)(rows).mean() > 0.05
     assert not any("ExpSine" in repr(k) for k in default_family(X, NUMBERS).kernels)
+
+
+def pixels():
+    """Twelve inputs from 0 to 16, one that is nearly always 0, and one that always is."""
+    rows = RNG.integers(0, 17, (60, 12)).astype(float)
+    rows[0], rows[1] = 0.0, 16.0
+    rows[:, 10:] = 0.0
+    rows[5, 10] = 1.0
+    return rows
+
+
+def test_many_inputs_of_one_kind_share_a_lengthscale_for_classes_alone():
+    rows = pixels()
+    lengths = family_lengths(rows, LOG_ODDS)
+    assert np.ptp(lengths) == 0.0
+    apart = np.square(rows[:, None] - rows).sum(axis=2).mean()  # of two people, twice the variance
+    np.testing.assert_allclose(12 * lengths**2, 12 * apart / 2.0)
+    for scales in (NUMBERS, LOG_RATES):
+        np.testing.assert_array_equal(family_lengths(rows, scales), default_lengths(rows))
+
+
+@pytest.mark.parametrize("unlike", ["starts", "ranges", "few", "categories"])
+def test_inputs_that_differ_in_kind_keep_lengthscales_of_their_own(unlike):
+    rows, spreads = pixels(), None
+    if unlike == "starts":
+        rows[:, 0] += 1.0
+    if unlike == "ranges":
+        rows = rows * np.geomspace(1.0, 1000.0, 12)
+    if unlike == "few":
+        rows = rows[:, :MOST_INPUTS]
+    if unlike == "categories":
+        spreads = ((0.7, 0.7), *((None,),) * 10)
+    assert are_of_one_kind(rows) is (unlike == "categories")
+    found = family_lengths(rows, LOG_ODDS, None, spreads)
+    np.testing.assert_array_equal(found, default_lengths(rows, None, spreads))
+
+
+def test_a_sketch_for_many_classes_is_designed_for_more_cells():
+    rows = RNG.normal(size=(60, 12))
+    few, many = (repr(design_kernel(rows, scales)) for scales in (LOG_ODDS, MANY_LOG_ODDS))
+    assert "30 centres" in many
+    assert "30 centres" not in few
+    assert default_family(rows, LOG_ODDS).settings == default_family(rows, MANY_LOG_ODDS).settings

@@ -4,11 +4,18 @@ import laplace_reference as reference
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import binom, dlaplace
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 
 from cloakgp.gp.exact import ExactModel
-from cloakgp.gp.likelihoods import Bernoulli, Poisson, expected_logistic, linearise
+from cloakgp.gp.likelihoods import (
+    Bernoulli,
+    Poisson,
+    expected_logistic,
+    linearise,
+    log_chance_of_sums,
+)
 from cloakgp.gp.sparse import SparseModel
 
 RNG = np.random.default_rng(0)
@@ -152,3 +159,20 @@ def test_everybody_may_have_a_cap_of_their_own():
         for moment in ("mean", "slope", "variance"):
             found = getattr(together, moment)(f)[i]
             assert found == getattr(alone, moment)(f[i : i + 1])[0]
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_noisy_sums_of_labels_are_binomial_numbers_with_discrete_laplace_noise(epsilon):
+    people, chance = np.array([1.0, 4.0]), np.array([0.9, 0.2])
+    s, a = np.array([0.0, 3.0]), np.exp(-epsilon)
+    variance = np.full(2, 2.0 * a / (1.0 - a) ** 2)
+    by_hand = [
+        np.log(sum(binom.pmf(k, n, p) * dlaplace.pmf(v - k, epsilon) for k in range(int(n) + 1)))
+        for v, n, p in zip(s, people, chance, strict=True)
+    ]
+    np.testing.assert_allclose(log_chance_of_sums(s, people, chance, variance), by_hand, rtol=1e-9)
+
+
+def test_without_noise_the_chance_of_a_label_is_its_own():
+    found = log_chance_of_sums(np.array([1.0]), np.ones(1), np.array([0.99]), np.zeros(1))
+    np.testing.assert_allclose(found, np.log(0.99))

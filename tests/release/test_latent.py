@@ -1,5 +1,7 @@
 """Settings of latent models: settled one by one, then weighed by their evidence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -9,7 +11,12 @@ from cloakgp.gp.kernel_features import KernelFeatures, ScaledModel
 from cloakgp.gp.likelihoods import Bernoulli, Poisson
 from cloakgp.release import mixture as mixtures
 from cloakgp.release.decoder import Decoder, Newton
-from cloakgp.release.mixture import MOST_SETTLED, FirstStep, settle_settings
+from cloakgp.release.mixture import (
+    MOST_SETTLED,
+    FirstStep,
+    posterior_weights,
+    settle_settings,
+)
 
 N, R = 40, 6
 RNG = np.random.default_rng(0)
@@ -98,4 +105,25 @@ def test_columns_with_equal_starts_share_their_first_step(monkeypatch):
         newton = newton_of(models[0], likelihood, width)
         found = settle_settings(newton, models, PRIOR, told, begin, first)
         np.testing.assert_array_equal(found.mean(POINTS), expected.mean(POINTS))
-    assert len(made) == 2  # the third column starts elsewhere
+    # The third column starts elsewhere; each takes a second step from where it has settled.
+    assert len(made) == 2 + 3
+
+
+def test_certain_labels_do_not_speak_for_ever_larger_variances(monkeypatch):
+    """Each person alone: a label has a chance of 1/2, whatever the variance of the log-odds."""
+    monkeypatch.setattr(mixtures, "WORTH_SETTLING", 0.0)
+    people, stds = 40, (2.0, 4.0, 16.0)
+    places, s = 100.0 * np.arange(people)[:, None], np.arange(people) % 2 * 1.0
+    models = [ScaledModel([(KernelFeatures(RBF(1.0), places), v**2)], 0.0, 0.0) for v in stds]
+    decoder = Decoder(models[0], np.eye(people), 0.01, 0.0, 1.0, 0.0, "bayes")
+    newton = Newton(decoder, Bernoulli(), 0.0, 1.0)
+    prior = np.full(3, 1.0 / 3.0)
+    found = settle_settings(newton, models, prior, s, np.zeros(people))
+    largest = found.weights[[k == 2 for k in found.settings]].sum()
+    assert largest < 0.5
+    all_three = [newton_at.settle(np.zeros(people), s) for newton_at in _each(newton, models)]
+    assert posterior_weights(all_three, prior, s)[2] > 0.99  # what a normal density would say
+
+
+def _each(newton, models):
+    return [replace(newton, decoder=replace(newton.decoder, model=model)) for model in models]

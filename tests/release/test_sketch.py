@@ -74,6 +74,12 @@ def test_labels_have_cells_to_be_told_apart_by():
     assert "which would tell no classes apart" in str(plan)
 
 
+def test_where_noise_allows_there_are_more_cells_than_classes():
+    people = np.random.default_rng(0).uniform(size=(130, 4))
+    plan = PrivateGPClassifier(classes=[0, 1, 2], epsilon=0.5).plan(people)
+    assert plan.design.rank >= 3 + module.MORE_CELLS
+
+
 def test_where_one_input_buys_more_cells_they_are_those_of_the_forecast(monkeypatch):
     model = PrivateGPRegressor(bounds=(0, 1), epsilon=3.0, mechanism="laplace")
     spec = model.plan(np.random.default_rng(0).uniform(size=(300, 1))).spec

@@ -19,7 +19,7 @@ from cloakgp.estimators.base import Array, PrivateGP
 from cloakgp.estimators.parameters import documented
 from cloakgp.estimators.priors import Fixed, choose_prior
 from cloakgp.estimators.whole_rows import refuse_rows
-from cloakgp.gp.defaults import LOG_ODDS
+from cloakgp.gp.defaults import FEW_CLASSES, LOG_ODDS, MANY_LOG_ODDS
 from cloakgp.gp.sparse import Approximation
 from cloakgp.privacy import Budget
 from cloakgp.privacy.mechanism.outputs import found_classes
@@ -285,7 +285,8 @@ class PrivateGPClassifier(ClassifierMixin, PrivateGP):
         self, table: Table, declared: tuple[Any, ...], budget: Budget
     ) -> tuple[Any, dict[str, Any]]:
         columns, fixed = Labels(declared).columns, Fixed(PRIOR_STD, noise=1.0)
-        prior = choose_prior(self, table, LOG_ODDS, 1.0, fixed, noisy=budget.sigma > 0.0)
+        scales = LOG_ODDS if len(declared) <= FEW_CLASSES else MANY_LOG_ODDS
+        prior = choose_prior(self, table, scales, 1.0, fixed, noisy=budget.sigma > 0.0)
         return prior, {
             "lo": np.zeros(columns),
             "hi": np.ones(columns),

@@ -71,8 +71,8 @@ ADDITIVE: Belief = ((1.0, 2.0), (0.5, 1.0))
 #: Many inputs, such as pixels: smooth functions alone.
 MANY_INPUTS: Belief = ((2.0, 1.0), (1.0, 2.0), (0.5, 0.8), (0.25, 0.2))
 #: With a function of their lengthscale 1 on top, cells: how many, their share of the variance, and
-#: how much that is believed in; and the share of the first in what a sketch is designed for.
-CELLS, DESIGN_CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5)), 0.5
+#: how much that is believed in.
+CELLS = ((12, 0.5, 1.5), (30, 0.5, 0.5))
 #: Lengthscales up to this are rough, in units of the default one.
 ROUGH_LENGTH = 0.25
 #: What a sketch is designed for: shares of smooth and of ragged kernels, beside one input that
@@ -104,6 +104,8 @@ class Scales:
     roughness: float = 1.0  # belief in rough functions, as a multiple of what the tables say
     additive: bool = False  # whether functions may be additive
     two_scales: TwoScales = TWO_SCALES
+    one_kind: bool = False  # whether many inputs of one kind share a lengthscale
+    design_cells: Belief = ((12, 0.5),)  # of many inputs: their shares in the design's variance
 
     def of(self, kind: Kind) -> Belief:
         """Return how far a function of one kind may go."""
@@ -130,7 +132,12 @@ LOG_ODDS = Scales(
     noise=((0.0, 1.0),),
     design=(3.0, 0.0),
     roughness=0.3,
+    one_kind=True,
 )
+#: Of more classes than so many: a sketch that is designed for 12 cells alone has no more than those
+#: at nearly any budget, and in each of them there are then several classes.
+FEW_CLASSES = 4
+MANY_LOG_ODDS = replace(LOG_ODDS, design_cells=((12, 0.25), (30, 0.25)))
 #: For logarithms of rates.
 LOG_RATES = Scales(
     smooth=((0.3, 0.1), (0.7, 1.0), (1.5, 0.5)),
@@ -156,6 +163,32 @@ def default_lengths(X: Array, counts: Array | None = None, spreads: Spreads | No
     # √L: distances between people grow like that with the number of inputs.
     lengths: Array = _replace_stated(spread, spreads) * np.sqrt(len(_input_slices(X, spreads)))
     return lengths
+
+
+def family_lengths(
+    X: Array, scales: Scales, counts: Array | None = None, spreads: Spreads | None = None
+) -> Array:
+    """Return the default lengthscales; inputs of one kind have one for all, if ``scales`` say so.
+
+    Otherwise a pixel that is nearly always empty would count as much as those that draw a digit.
+    """
+    lengths = default_lengths(X, counts, spreads)
+    plain = spreads is None or all(of_input == (None,) for of_input in spreads)
+    if not (scales.one_kind and plain and are_of_one_kind(X)):
+        return lengths
+    varies = np.ptp(X, axis=0) > SMALLEST_WIDTH
+    return np.full(len(lengths), np.sqrt(np.square(np.where(varies, lengths, 0.0)).mean()))
+
+
+def are_of_one_kind(X: Array) -> bool:
+    """Tell whether inputs are many and alike, as pixels are, or answers from 1 to 5.
+
+    They begin at the same number, and most of those that vary reach at least half as far as any.
+    """
+    if X.shape[1] <= MOST_INPUTS or np.ptp(X.min(axis=0)) > 0.0:
+        return False
+    widths = np.ptp(X, axis=0)
+    return bool(np.median(widths[widths > 0.0]) >= 0.5 * widths.max()) if widths.any() else False
 
 
 def _input_slices(X: Array, spreads: Spreads | None) -> list[slice]:
@@ -197,7 +230,7 @@ def default_family(
     spreads: Spreads | None = None,
 ) -> Family:
     """Return the family of the default prior; ``unit`` is what ``scales`` are multiplied with."""
-    kernels = _Kernels(X, counts, spreads)
+    kernels = _Kernels(X, scales, counts, spreads)
     settings = [
         Setting(
             tuple((number, share * (std * unit) ** 2) for number, share in mix.shares),
@@ -228,8 +261,8 @@ def design_kernel(
     A trend comes on top: at small budgets a mean of many alone has too little variance to be worth
     more than a number or two.
     """
-    kernels, std = _Kernels(X, counts, spreads), scales.design[0] * unit
-    mixes = _design_mixes(kernels)
+    kernels, std = _Kernels(X, scales, counts, spreads), scales.design[0] * unit
+    mixes = _design_mixes(kernels, scales)
     shares = np.zeros(len(kernels.made))
     for mix in mixes:
         for number, share in mix.shares:
@@ -275,12 +308,14 @@ def _mixes(kernels: _Kernels, scales: Scales) -> list[_Mix]:
     return mixes + _one_input_mixes(kernels)
 
 
-def _design_mixes(kernels: _Kernels) -> list[_Mix]:
+def _design_mixes(kernels: _Kernels, scales: Scales) -> list[_Mix]:
     """Return the kernels that a sketch is designed for, with their shares."""
     if len(kernels.inputs) > MOST_INPUTS:
+        rest = 1.0 - sum(share for _, share in scales.design_cells)
         whole = sum(belief for _, belief in MANY_INPUTS)
-        smooth = [_Mix(kernels.smooth(f), (1.0 - DESIGN_CELLS) * b / whole) for f, b in MANY_INPUTS]
-        return [*smooth, _Mix(kernels.cells(CELLS[0][0]), DESIGN_CELLS)]
+        smooth = [_Mix(kernels.smooth(f), rest * b / whole) for f, b in MANY_INPUTS]
+        cells = [_Mix(kernels.cells(int(n)), share) for n, share in scales.design_cells]
+        return smooth + cells
     smooth = [_Mix(kernels.smooth(f), share) for f, share in DESIGN_SMOOTH]
     ragged = [_Mix(kernels.ragged(f), share) for f, share in DESIGN_RAGGED]
     return smooth + ragged + _one_input_mixes(kernels)
@@ -311,8 +346,11 @@ def _additive_mixes(kernels: _Kernels) -> list[_Mix]:
 class _Kernels:
     """The kernels of a family, each once; those of one name are found by their lengthscales."""
 
-    def __init__(self, X: Array, counts: Array | None, spreads: Spreads | None) -> None:
-        self.X, self.counts, self.lengths = X, counts, default_lengths(X, counts, spreads)
+    def __init__(
+        self, X: Array, scales: Scales, counts: Array | None, spreads: Spreads | None
+    ) -> None:
+        self.X, self.counts = X, counts
+        self.lengths = family_lengths(X, scales, counts, spreads)
         self.inputs = _input_slices(X, spreads)
         self.made: list[Any] = []
         self._numbers: dict[tuple[str, tuple[float, ...]], int] = {}

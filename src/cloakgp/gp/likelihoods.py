@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammainc, gammaincc, ndtr
+from scipy.special import expit, gammainc, gammaincc, gammaln, logsumexp, ndtr
 
 Array = NDArray[np.float64]
 
@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 SMALLEST_WEIGHT = 1e-10
 #: Log rates beyond ± this are as good as never, or always.
 LARGEST_LOG_RATE = 300.0
+#: Chances of labels are kept this far from 0 and 1.
+_RAREST = 1e-9
 #: Step of the trapezoidal rule: its error is below e^−2π·3/step.
 _TRAPEZOID_STEP = 0.5
 
@@ -158,3 +160,20 @@ def expected_logistic(mean: Array, variance: Array, power: int = 1) -> Array:
     below = ndtr((mean[~narrow, None] - x) / std[~narrow, None])
     result[~narrow] = below @ (step * power * expit(x) ** power * expit(-x))
     return np.clip(result, 0.0, 1.0)
+
+
+def log_chance_of_sums(s: Array, people: Array, chance: Array, variance: Array) -> Array:
+    """Return log P(s) of noisy sums of labels t, which are whole numbers, (r,).
+
+    The sum is binomial, for ``people`` (r,) with the mean ``chance`` (r,) of those of a cell, and
+    the noise discrete Laplace, P(z) ∝ a^|z|, with this ``variance`` 2a/(1 − a)².
+    """
+    n, p = people[:, None], np.clip(chance, _RAREST, 1.0 - _RAREST)[:, None]
+    k = np.arange(people.max(initial=0.0) + 1.0)
+    rest = np.maximum(n - k, 0.0)
+    ways = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(rest + 1.0)
+    sums = np.where(k <= n, ways + k * np.log(p) + rest * np.log1p(-p), -np.inf)
+    a = variance / (variance + 1.0 + np.sqrt(2.0 * variance + 1.0))
+    fall = -np.log(np.maximum(a, 1e-300))[:, None]
+    told: Array = logsumexp(sums - fall * np.abs(s[:, None] - k), axis=1)
+    return told + np.log1p(-a) - np.log1p(a)

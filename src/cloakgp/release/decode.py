@@ -10,6 +10,7 @@ Everything here is post-processing: it sees the sketch and the noisy values, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -59,9 +60,23 @@ def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
     """
     if spec.rows is not None:
         return _whole_rows(spec, steps[0], estimate_density(spec, steps[0]))
+    if spec.classes is not None and len(spec.classes) > 2 and spec.decode == "bayes":
+        steps = [_with_known_totals(spec, step) for step in steps]
     models = [] if spec.family is None else setting_models(spec)
     first = FirstStep()
     return [_column(spec, steps, models, column, first) for column in range(len(spec.lo))]
+
+
+def _with_known_totals(spec: ReleaseSpec, seen: Measurement) -> Measurement:
+    """Return sums of indicators of K labels, which add up to T 1, with less noise.
+
+    Everybody has one of the labels, so Σ_k s_k is known but for its noise, and s_k less a K-th of
+    what that is too much has 1 − 1/K times the variance.
+    """
+    K = seen.s.shape[1]
+    too_much = seen.s.sum(axis=1) - weighted_sketch(spec, seen.T).sum(axis=1)
+    std = seen.noise_std * math.sqrt(1.0 - 1.0 / K)
+    return replace(seen, s=seen.s - too_much[:, None] / K, noise_std=std)
 
 
 def released_density(release: Release) -> Density:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr, ndtri
 
 from cloakgp.gp.kernel_features import ScaledModel
-from cloakgp.gp.likelihoods import linearise
+from cloakgp.gp.likelihoods import Bernoulli, linearise, log_chance_of_sums
 from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings, one_by_one
 from cloakgp.threads import threads_for
 
@@ -46,12 +46,15 @@ class Mixture:
         s: Array,
         settings: Sequence[int] | None = None,
         learnt: tuple[Array, Array] | None = None,
+        more: Array | float = 0.0,
     ) -> Mixture:
         """Weigh decoders by what the published values say for them, and drop the hopeless.
 
-        ``learnt`` is what squares say of each (``squares.weigh_noise``).
+        ``learnt`` is what squares say of each (``squares.weigh_noise``), ``more`` what else there
+        is to add to the logarithm of the evidence.
         """
-        weights = posterior_weights(decoders, prior, s, 0.0 if learnt is None else learnt[0])
+        told = more if learnt is None else learnt[0] + more
+        weights = posterior_weights(decoders, prior, s, told)
         kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max()).tolist()
         share = weights[kept] / weights[kept].sum()
         names = range(len(decoders)) if settings is None else settings
@@ -220,6 +223,10 @@ WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
 #: Newton steps under a setting end when f moves by less than this, relatively: predictions and
 #: weights have settled to six digits or so, and further steps took half of the time.
 SETTINGS_SETTLED = 1e-6
+#: Sums of labels of at most so many people, who are alike, are weighed as whole numbers.
+MOST_EXACT_SUM = 10
+#: Settings of labels of at most so many rows are picked by a second step, too.
+MOST_TWICE = 2000
 
 
 class FirstStep:
@@ -267,9 +274,9 @@ def settle_settings(
     """
     first = FirstStep() if first is None else first
     weights = _weights_after_step(newton, models, prior, s, start, first)
-    if newton.averaged:
-        # Far from the prior mean a step from there says little of settings: once more, from where
-        # the likeliest one settles.
+    # Far from the prior mean a step from there says little of settings: once more, from where the
+    # likeliest one settles.  Not of labels of many people, of which hardly any setting may settle.
+    if newton.averaged or len(start) <= MOST_TWICE:
         likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
         start = likeliest.mean(likeliest.model.X, s)
         weights = _weights_after_step(newton, models, prior, s, start, FirstStep())
@@ -279,7 +286,30 @@ def settle_settings(
     # The others settle near the likeliest one, which they reach in fewer steps from there.
     near = settled[0].mean(settled[0].model.X, s) if len(kept) > 1 else start
     settled += [_settled(newton, models[k], near, s) for k in kept[1:]]
-    return Mixture.by_evidence(settled, prior[kept], s, kept)
+    gains = np.array([_gain_of_labels(newton, decoder, s) for decoder in settled])
+    return Mixture.by_evidence(settled, prior[kept], s, kept, more=gains)
+
+
+def _gain_of_labels(newton: Newton, settled: Decoder, s: Array) -> float:
+    """Return log P(s | f) of whole sums of labels, less what the Gaussian of a step says.
+
+    The evidence of a step is that of Laplace's approximation if sums were normal.  They are whole
+    numbers: where everybody is nearly certain a normal density is far above 1, and large variances
+    would be believed in for it.
+    """
+    T, each = settled.T, 1.0 if settled.model.counts is None else settled.model.counts
+    people = T.sum(axis=1)
+    hard = settled.doubt is None and bool(np.all((T == 0.0) | (each == T)))
+    if not (hard and isinstance(newton.likelihood, Bernoulli)):
+        return 0.0
+    few = (people > 0) & (people <= MOST_EXACT_SUM)
+    chance, _, variance = newton.likelihood.moments(settled.mean(settled.model.X, s))
+    mean, noise = T @ chance, np.broadcast_to(np.square(settled.noise_std), people.shape)
+    spread = T @ variance + noise
+    normal = -0.5 * ((s - mean) ** 2 / spread + np.log(2.0 * np.pi * spread))
+    whole = log_chance_of_sums(s[few], people[few], mean[few] / people[few], noise[few])
+    # Only less: where a setting did not settle, its sums lie too far off for any normal density.
+    return float(np.minimum(whole - normal[few], 0.0).sum())
 
 
 def _weights_after_step(

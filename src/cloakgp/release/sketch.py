@@ -41,8 +41,9 @@ CELL_NOISE_ROWS = (0.75, 0.3, 0.2)
 #: with several), they are chosen for so many times the noise: fewer and larger ones err less, since
 #: most functions are smoother than the mean of the family.
 CELL_NOISE, FEW_CELLS = 1.5, (3, 24)
-#: Labels need cells to be told apart by: so many at least, for as much less noise as that takes.
-LEAST_CELLS, LESS_NOISE = 3, (0.6, 0.35)
+#: Labels need cells to be told apart by: so many at least, or a sketch tells nothing, and better so
+#: many more than there are classes, if it takes no less noise than this.
+LEAST_CELLS, MORE_CELLS, LESS_NOISE = 3, 2, (0.6, 0.35)
 #: The weight of points beyond those that matter, where hyperparameters are learnt: a sketch of a
 #: few points alone says little of how rough the function is, and errs more even there.
 BEYOND = 0.1
@@ -160,10 +161,10 @@ def _choose_cells(spec: ReleaseSpec, problem: DesignProblem) -> Design:
     design = for_noise(1.0)
     if spec.family is None:
         return design
-    least = least_numbers(spec)
+    least = 1 if spec.classes is None else len(spec.classes) + MORE_CELLS
     if 1 < design.rank <= FEW_CELLS[len(spec.names) > 1]:
         larger = for_noise(CELL_NOISE)
-        return larger if larger.rank >= least else design
+        design = larger if larger.rank >= least else design
     for times in LESS_NOISE:
         design = design if design.rank >= least else for_noise(times)
     return design
