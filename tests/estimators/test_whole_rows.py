@@ -612,13 +612,13 @@ def test_the_rows_of_blocks_are_counted_only_if_their_number_is_public(tmp_path,
 
 
 def test_one_pass_reads_each_block_once(tmp_path, monkeypatch):
-    read, read_range = [], RowRange.read
+    read, batches = [], RowRange._batches
 
-    def watched_read(self, columns):
+    def watched(self, file, columns):
         read.append((self.file.path, self.first, self.skipped, tuple(columns)))
-        return read_range(self, columns)
+        return batches(self, file, columns)
 
-    monkeypatch.setattr(RowRange, "read", watched_read)
+    monkeypatch.setattr(RowRange, "_batches", watched)
     blocks = scanned(files_of(tmp_path / "people"))
     assert not read
     integers(*blocks)

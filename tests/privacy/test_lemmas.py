@@ -96,7 +96,7 @@ def test_rounding_toward_zero_lengthens_no_column():
 
 
 @about(
-    "8d5336a655cf3d69",
+    "64b5af904c38199b",
     "mechanism/sensitivity.py::absolute_sensitivity",
     "mechanism/outputs.py::Kind",
     "mechanism/outputs.py::Labelled",

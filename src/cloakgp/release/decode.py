@@ -60,7 +60,7 @@ def decode(spec: ReleaseSpec, steps: Sequence[Measurement]) -> list[Mixture]:
     """
     if spec.rows is not None:
         return _whole_rows(spec, steps[0], estimate_density(spec, steps[0]))
-    if spec.classes is not None and len(spec.classes) > 2 and spec.decode == "bayes":
+    if spec.outcome.whole_sums and len(spec.lo) > 1 and spec.decode == "bayes":
         steps = [_with_known_totals(spec, step) for step in steps]
     models = [] if spec.family is None else setting_models(spec)
     first = FirstStep()
@@ -320,7 +320,8 @@ def newton_for(spec: ReleaseSpec, decoder: Decoder, column: int = 0) -> Newton:
     """Return the Newton steps of one output column, whose latent f a decoder describes."""
     assert spec.likelihood is not None
     lo, width = _span(spec, column)
-    return Newton(decoder, spec.likelihood, lo, width, averaged=spec.outcome.averaged)
+    averaged, whole = spec.outcome.averaged, spec.outcome.whole_sums
+    return Newton(decoder, spec.likelihood, lo, width, averaged=averaged, whole=whole)
 
 
 def linear_decoder(spec: ReleaseSpec, T: Array) -> Decoder:

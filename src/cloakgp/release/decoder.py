@@ -411,6 +411,7 @@ class Newton:
     width: float | Array
     scatter: float = 0.0  # variance of the latent values of single people around f
     averaged: bool = False  # whether rates are averaged over what is not known of f
+    whole: bool = False  # whether outputs are labels, whose sums are whole numbers
     lift: float | Array = 0.0  # log E e^f − E f of the people, where they are
     settled: float = SETTLED  # a shorter step than this, relatively, is the last
 

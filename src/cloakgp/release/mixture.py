@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr, ndtri
 
 from cloakgp.gp.kernel_features import ScaledModel
-from cloakgp.gp.likelihoods import Bernoulli, linearise, log_chance_of_sums
+from cloakgp.gp.likelihoods import linearise, log_chance_of_sums
 from cloakgp.release.decoder import Decoder, Newton, Uncertainty, decoders_of_settings, one_by_one
 from cloakgp.threads import threads_for
 
@@ -223,8 +223,10 @@ WORTH_SETTLING, MOST_SETTLED = 1e-4, 24
 #: Newton steps under a setting end when f moves by less than this, relatively: predictions and
 #: weights have settled to six digits or so, and further steps took half of the time.
 SETTINGS_SETTLED = 1e-6
-#: Sums of labels of at most so many people, who are alike, are weighed as whole numbers.
-MOST_EXACT_SUM = 10
+#: Sums of labels of at most so many people are weighed as whole numbers.
+MOST_EXACT_SUM = 1000
+#: A setting has settled where chances of labels differ by less from those that a step was made for.
+AGREEING = 1e-3
 #: Settings of labels of at most so many rows are picked by a second step, too.
 MOST_TWICE = 2000
 
@@ -276,7 +278,7 @@ def settle_settings(
     weights = _weights_after_step(newton, models, prior, s, start, first)
     # Far from the prior mean a step from there says little of settings: once more, from where the
     # likeliest one settles.  Not of labels of many people, of which hardly any setting may settle.
-    if newton.averaged or len(start) <= MOST_TWICE:
+    if newton.averaged or (newton.whole and len(start) <= MOST_TWICE):
         likeliest = _settled(newton, models[int(np.argmax(weights))], start, s)
         start = likeliest.mean(likeliest.model.X, s)
         weights = _weights_after_step(newton, models, prior, s, start, FirstStep())
@@ -300,16 +302,19 @@ def _gain_of_labels(newton: Newton, settled: Decoder, s: Array) -> float:
     T, each = settled.T, 1.0 if settled.model.counts is None else settled.model.counts
     people = T.sum(axis=1)
     hard = settled.doubt is None and bool(np.all((T == 0.0) | (each == T)))
-    if not (hard and isinstance(newton.likelihood, Bernoulli)):
+    if not (hard and newton.whole):
         return 0.0
     few = (people > 0) & (people <= MOST_EXACT_SUM)
-    chance, _, variance = newton.likelihood.moments(settled.mean(settled.model.X, s))
+    f = settled.mean(settled.model.X, s)
+    chance, _, variance = newton.likelihood.moments(f)
     mean, noise = T @ chance, np.broadcast_to(np.square(settled.noise_std), people.shape)
     spread = T @ variance + noise
     normal = -0.5 * ((s - mean) ** 2 / spread + np.log(2.0 * np.pi * spread))
-    whole = log_chance_of_sums(s[few], people[few], mean[few] / people[few], noise[few])
-    # Only less: where a setting did not settle, its sums lie too far off for any normal density.
-    return float(np.minimum(whole - normal[few], 0.0).sum())
+    gain = log_chance_of_sums(s[few], people[few], mean[few] / people[few], noise[few])
+    gain -= normal[few]
+    # Where a setting has not settled, its sums lie too far off for any normal density.
+    agrees = np.abs((f - settled.lo) / settled.width - chance).max() <= AGREEING
+    return float((gain if agrees else np.minimum(gain, 0.0)).sum())
 
 
 def _weights_after_step(

@@ -24,6 +24,8 @@ Task = Literal["regression", "classification", "counts"]
 Picture = Literal["curve", "probability", "rate"]
 #: What is shown of a rate that is not known exactly.
 Rate = Literal["median", "mean"]
+#: How sums of labels are weighed: as whole numbers that add up, or as if they were normal.
+Sums = Literal["whole", "normal"]
 
 #: What bounds are, unless they were chosen privately.
 BEFOREHAND = "public bounds that were set beforehand"
@@ -39,6 +41,7 @@ class StoredOutcome:
     noise_variance: float | None
     parts: int
     rate: Rate = "mean"
+    sums: Sums = "normal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,11 @@ class Outcome(ABC):
     @property
     def averaged(self) -> bool:
         """Whether decoding averages what outputs are expected to be over what is not known of f."""
+        return False
+
+    @property
+    def whole_sums(self) -> bool:
+        """Whether decoding knows that sums of labels are whole numbers, and add up."""
         return False
 
     def joint(self, columns: int) -> bool:
@@ -203,6 +211,8 @@ class Labels(Outcome):
     """Outputs of a classification."""
 
     labels: tuple[Any, ...]
+    #: Files of 0.1.0 and 0.2.0 have "normal", so that their probabilities stay what they were.
+    sums: Sums = "whole"
 
     task = "classification"
     scale, measured = "log-odds", ", in log-odds"
@@ -220,6 +230,10 @@ class Labels(Outcome):
     @property
     def whole_steps(self) -> int:
         return 1
+
+    @property
+    def whole_sums(self) -> bool:
+        return self.sums == "whole"
 
     @property
     def columns(self) -> int:
@@ -271,7 +285,7 @@ class Labels(Outcome):
 
     @classmethod
     def read(cls, said: StoredOutcome, arrays: Arrays) -> Self:
-        return cls(tuple(said.classes or ()))
+        return cls(tuple(said.classes or ()), said.sums)
 
 
 def indicator_columns(classes: int) -> int:

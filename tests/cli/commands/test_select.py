@@ -20,7 +20,7 @@ def test_a_selection_publishes_and_every_page_states_the_total(data, tmp_path):
     assert (release.epsilon, release.selection.epsilon) == (2.0, 0.5)
     assert release.selection.candidates == 2
     assert release.total_epsilon == 2.5
-    total = f"epsilon = {release.total_epsilon:.6g} and delta"
+    total = f"epsilon = {release.total_epsilon:.6g} "
     assert "one of 2 candidates at epsilon=0.5" in result.stdout
     assert "Chance of choosing the best" in result.stdout
     for words in (result.stdout, run("verify", tmp_path / "out" / "release.cloakgp").stdout):

@@ -26,7 +26,7 @@ from cloakgp.privacy import Budget, Spend, total_guarantee
 from cloakgp.privacy.mechanism.laplace import laplace_scale
 from cloakgp.release.diagnostics import has_default_family
 from cloakgp.release.meaning import round_up
-from cloakgp.release.outputs import Counts, Outcome, Rate
+from cloakgp.release.outputs import Counts, Labels, Outcome, Rate
 from cloakgp.release.settings import same_setting
 from cloakgp.release.spec import Array, PooledRows, ReleaseSpec, at_prior_mean
 
@@ -408,13 +408,15 @@ def _model(members: Sequence[Release], prior: SharedPrior) -> LinearModel:
 
 def _outcome(members: Sequence[Release]) -> Outcome:
     first = members[0].spec.outcome
+    # As earlier versions do, if they have made all of them.
+    if isinstance(first, Labels):
+        whole = any(m.spec.outcome.whole_sums for m in members)
+        return replace(first, sums="whole" if whole else "normal")
     if not isinstance(first, Counts):
         return first
     exposure = np.concatenate([m.spec.outcome.arrays()["exposure"] for m in members])
     caps = [np.full(len(m.spec.X), int(m.spec.hi[0])) for m in members]
-    # As earlier versions do, if they have made all of them.
-    new = any(isinstance(m.spec.outcome, Counts) and m.spec.outcome.averaged for m in members)
-    rate: Rate = "median" if new else "mean"
+    rate: Rate = "median" if any(m.spec.outcome.averaged for m in members) else "mean"
     return Counts(exposure, np.concatenate(caps).astype(np.int64), rate)
 
 

@@ -53,7 +53,17 @@ from cloakgp.release.file.schema import (
     to_json,
     typed,
 )
-from cloakgp.release.outputs import OUTCOMES, Counts, Numbers, Outcome, Rate, StoredOutcome, Task
+from cloakgp.release.outputs import (
+    OUTCOMES,
+    Counts,
+    Labels,
+    Numbers,
+    Outcome,
+    Rate,
+    StoredOutcome,
+    Sums,
+    Task,
+)
 from cloakgp.release.privacy_unit import PERSON, PrivacyUnit
 from cloakgp.release.spec import ReleaseSpec, at_prior_mean
 
@@ -103,6 +113,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
     rows: RowLimitCodec | None = None  # nor those of all rows
     inputs: Annotated[list[ColumnCodec], Meta(min_length=1)] | None = None  # None: plain numbers
     rate: Rate = "mean"  # of counts, what is predicted; files of 0.1.0 and 0.2.0 do not speak of it
+    sums: Sums = "normal"  # of labels, how they are weighed; nor of this
     box: BoxCodec | None = None  # None: inputs are public
     privacy_unit: tuple[str, str] | None = None  # None: people are protected
 
@@ -122,6 +133,8 @@ class Manifest(Head, frozen=True, omit_defaults=True):
             PrivacyUnit.of(self.privacy_unit)
         if self.rate != "mean" and kind is not Counts:
             raise ReleaseFileError(f"rate={self.rate!r} belongs to releases of counts alone")
+        if self.sums != "normal" and kind is not Labels:
+            raise ReleaseFileError(f"sums={self.sums!r} belongs to releases of labels alone")
         if self.bounds_choice is not None:
             if not kind.chooses_bounds or self.outputs != 1:
                 raise ReleaseFileError(
@@ -191,6 +204,7 @@ class Manifest(Head, frozen=True, omit_defaults=True):
             noise_variance=self.prior.noise_variance,
             parts=self.guarantee.parts,
             rate=self.rate,
+            sums=self.sums,
         )
 
     def outcome(self, arrays: Arrays) -> Outcome:
@@ -264,6 +278,7 @@ def _manifest(release: Release, prior: PriorCodec) -> Manifest:
         rows=None if spec.limit is None else RowLimitCodec(*spec.limit),
         inputs=None if spec.inputs is None else [*map(column_codec, spec.inputs.columns)],
         rate=spec.outcome.rate if isinstance(spec.outcome, Counts) else "mean",
+        sums=spec.outcome.sums if isinstance(spec.outcome, Labels) else "normal",
         box=None if spec.rows is None else BoxCodec.of(spec.rows),
         privacy_unit=None if spec.privacy_unit == PERSON else (*spec.privacy_unit,),
     )
