@@ -38,8 +38,17 @@ def test_bands_hold_how_many_people_there_are(found):
     assert np.average(np.abs(middle / np.maximum(PEOPLE, 1.0) - 1.0)[many]) < 0.2
 
 
-def test_a_step_that_goes_to_and_fro_is_shortened(found, monkeypatch):
-    monkeypatch.setattr(density, "SLOWER", np.inf)
-    steady = find_density(SEEN, X, 3000.0)
-    off = [np.abs(steady._log_at(X, m)[0] - m.log_density).max() for m in steady.members]
+def test_mixed_steps_settle_where_single_ones_go_to_and_fro(found, monkeypatch):
+    monkeypatch.setattr(density, "MIXED", 1)
+    monkeypatch.setattr(density, "SHORTER_STEP", density.LONGEST_STEP)
+    single = find_density(SEEN, X, 3000.0)
+    off = [np.abs(single._log_at(X, m)[0] - m.log_density).max() for m in single.members]
     assert max(off) > 0.1
+
+
+def test_a_mixed_step_is_exact_where_steps_are_linear():
+    """Steps −A (g − end), of which some would overshoot threefold, from as many points as A has."""
+    rng = np.random.default_rng(3)
+    A, end = np.diag([0.1, 1.0, 3.0]), rng.normal(size=3)
+    steps = [(g, A @ (end - g)) for g in rng.normal(size=(4, 3))]
+    np.testing.assert_allclose(steps[-1][0] + density._mixed(steps), end, atol=1e-9)

@@ -33,8 +33,10 @@ STDS = (0.3, 1.0, 2.5)
 LEVEL_STD = 1.5
 #: Gauss-Newton steps at most, their longest, and when they have settled.
 MOST_STEPS, LONGEST_STEP, SETTLED = 60, 1.0, 1e-4
-#: A step that is not shorter than this share of the one before makes the next ones half as long.
-SLOWER = 0.9
+#: Long steps that do not get shorter go to and fro: from then on they are at most this long.
+SHORTER_STEP = 0.5
+#: How many steps the next one is mixed from, once they are short.
+MIXED = 5
 #: Members with less say than this are left out.
 LEAST_WEIGHT = 1e-2
 #: No bin has less than this share of what the density expects there, or of one person.
@@ -143,7 +145,8 @@ def _fit(
     that was added and that of how many people there happen to be, T diag(λ) Tᵀ.
     """
     g, T = start, csr_array(seen.T)  # a bin is in one cell or in few
-    pace, last = 1.0, math.inf
+    steps: list[tuple[Array, Array]] = []
+    longest, last = LONGEST_STEP, math.inf
     for _ in range(MOST_STEPS):
         rate = np.exp(np.clip(g, -60.0, 60.0))
         J = csr_array((T.data * rate[T.indices], T.indices, T.indptr), shape=T.shape)
@@ -157,12 +160,28 @@ def _fit(
         size = float(np.abs(step).max())
         if size < SETTLED:
             break
-        if size > SLOWER * last:  # it goes to and fro
-            pace *= 0.5
+        if size < LONGEST_STEP:
+            steps = [*steps[1 - MIXED :], (g, step)]
+            step = _mixed(steps)
+        else:
+            steps, longest = [], longest if size <= last else SHORTER_STEP
         last = size
-        g = g + step * min(pace, LONGEST_STEP / size)
+        g = g + step * min(1.0, longest / float(np.abs(step).max()))
     evidence = -0.5 * float(surprise @ pull) - float(np.log(np.diag(root[0])).sum())
     return evidence, g, told, spread, pull
+
+
+def _mixed(steps: Sequence[tuple[Array, Array]]) -> Array:
+    """Return the last step as Anderson's method mixes it with those before, given where each began.
+
+    If steps F are linear in g, and change by ΔF as g moves by ΔG, the shortest is that at g − ΔG c,
+    c = argmin |F − ΔF c|, and goes on from there.
+    """
+    modes, found = (np.array(each).T for each in zip(*steps, strict=True))
+    last, change = found[:, -1], np.diff(found)
+    c = np.linalg.lstsq(change, last, rcond=1e-8)[0]
+    mixed: Array = last - (np.diff(modes) + change) @ c
+    return mixed
 
 
 def _together(
