@@ -57,6 +57,16 @@ def test_a_sketch_of_one_dimension_with_groups_is_refused(tmp_path):
             Release.load(path, check=check)
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "value", "of"),
+    [("two-classes", "rate", "median", "counts"), ("counts", "sums", "whole", "labels")],
+)
+def test_what_belongs_to_another_kind_of_outputs_is_refused(tmp_path, name, key, value, of):
+    path = crafted(tmp_path / "r", name, lambda manifest, _: manifest.update({key: value}))
+    with pytest.raises(ReleaseFileError, match=f"{key}='{value}' belongs to releases of {of}"):
+        Release.load(path)
+
+
 def test_a_sketch_without_dimensions_is_refused(tmp_path):
     path = crafted(tmp_path / "r", "exact", put("sketch", np.array(1, dtype=np.int32)))
     for check in (True, False):
