@@ -681,7 +681,6 @@ BAD_PARAMETERS = [
     ("epsilon", "1.0"),
     ("epsilon", None),
     ("epsilon", [1.0, 2.0]),
-    ("delta", 0.0),
     ("delta", -1e-5),
     ("delta", 1.0),
     ("delta", nan),
@@ -738,6 +737,16 @@ def test_a_wrong_parameter_is_named_and_nothing_is_released(name, value, design)
 )
 def test_wrong_parameters_are_named_without_noise_too(name, value):
     refused(without_noise(**{name: value}), name, X, y)
+
+
+def test_without_a_delta_there_is_laplace_noise_alone():
+    plan = PrivateGPRegressor(bounds=(0.0, 10.0), delta=0.0).plan(X)
+    assert (plan.spec.mechanism, plan.mechanisms) == ("laplace", ())
+    with pytest.raises(ValueError, match="delta must lie between"):
+        PrivateGPRegressor(bounds=(0.0, 10.0), delta=0.0, mechanism="gaussian").plan(X)
+    for delta in (-1e-5, nan, 1.0):
+        with pytest.raises(ValueError, match="delta must be at least 0 and below 1"):
+            PrivateGPRegressor(bounds=(0.0, 10.0), delta=delta, mechanism="laplace").plan(X)
 
 
 def test_bounds_for_another_number_of_outputs_are_refused():

@@ -21,7 +21,7 @@ epsilon : float
     The ε of the guarantee.  ``inf`` adds no noise and is not private.
 delta : float
     The δ of the guarantee with Gaussian noise, well below one over the number of people.  Laplace
-    noise needs none.
+    noise needs none; 0 rules Gaussian noise out.
 rho : float
     The budget as ρ of zero-concentrated DP, in place of ``epsilon``, which follows from it, the
     noise and ``delta``.

@@ -107,7 +107,8 @@ def mechanisms_for(settings: Releaser) -> tuple[Mechanism, ...]:
     cells = settings.design in ("auto", "cells") and settings.decode == "bayes"
     if not cells or settings.calibration != "analytic" or settings.epsilon == math.inf:
         return ("gaussian",)
-    return ("laplace", "gaussian")
+    # Without a δ there is no Gaussian noise.
+    return ("laplace",) if settings.delta == 0 else ("laplace", "gaussian")
 
 
 def budgets_for(settings: Releaser) -> tuple[Budget, ...]:
@@ -119,6 +120,8 @@ def budgets_for(settings: Releaser) -> tuple[Budget, ...]:
     def budget(mechanism: Mechanism) -> Budget:
         epsilon = epsilon_for(mechanism)
         if mechanism == "laplace":
+            if not 0.0 <= delta < 1.0:  # which it does not need, but somebody has mistyped
+                raise ParameterError("{delta} must be at least 0 and below 1, got {!r}", delta)
             return Budget(epsilon, 0.0, parts=parts, mechanism="laplace")
         return Budget(epsilon, delta, settings.calibration, parts)  # type: ignore[arg-type]
 
