@@ -23,7 +23,7 @@ CALLS = {
     "rank": ((*PLAN, "--rank", "2", "--decode", "direct"), "use --decode bayes or drop --rank"),
     "hall": ((*PLAN, "--calibration", "hall", "--epsilon", "2"), "Use --calibration analytic"),
     "epsilon": ((*PLAN, "--epsilon", "0"), "--epsilon must lie between"),
-    "delta": ((*PLAN, "--delta", "2"), "--delta must lie between"),
+    "delta": ((*PLAN, "--delta", "2"), "--delta must be at least 0 and below 1"),
     "bounds": ((*PLAN, "--bounds", "200,40"), "--bounds must be finite with lo < hi, got 200,40"),
     "far bounds": ((*PLAN, "--bounds", "0,1e200"), "--bounds"),
     "noise": ((*PLAN, "--noise-variance", "-1"), "--noise-variance must be a number"),

@@ -15,7 +15,7 @@ from cloakgp.app.settings import gather_settings
         (("--inputs", "age", "--bounds", "40"), "a pair such as 40,200"),
         ((*PLAN, "--epsilon", "0"), "epsilon must lie between"),
         ((*PLAN, "--epsilon", "much"), "--epsilon"),
-        ((*PLAN, "--delta", "2"), "delta must lie between"),
+        ((*PLAN, "--delta", "2"), "delta must be at least 0 and below 1"),
         ((*PLAN, "--design", "nice"), "bayes, total, worst, volume"),
         ((*PLAN, "--inducing", "0"), "at least 1"),
         ((*PLAN, "--kernel", "900*RBF([1,2])"), "list of 2 lengthscales"),
